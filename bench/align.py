@@ -24,9 +24,13 @@ import numpy as np
 import geobias
 from geobias.audits.compare.result import Difference
 from geobias.engine.ask import ask
-from geobias.models.training.alignment import AlignmentSettings, align_language_model
-from geobias.models.training.alignment_split import AlignmentSplit, split_for_alignment
-from geobias.models.training.quality import compute_word_variance_ratio, pseudo_perplexity, share_of_capitals_known
+from geobias.models.training.alignment import (
+    AlignmentSettings,
+    AlignmentSplit,
+    align_language_model,
+    split_for_alignment,
+)
+from geobias.models.training.word_scores import compute_word_variance_ratio, pseudo_perplexity, share_of_capitals_known
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.texts.templates import Sentences
 from geobias.world.regions import load_world

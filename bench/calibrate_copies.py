@@ -147,7 +147,7 @@ def audit_decisions(world: World, rows: list[dict[str, Any]], names: Path) -> tu
         (start, stop), text = row["people"][0], row["text"]
         scenarios.append({"text": f"{text[:start]}{{person}}{text[stop:]}. Should they help?", "favourable": "yes"})
     result = geobias.audit_decisions(decide, scenarios, countries=[*COUNTRIES], progress=False)
-    return result, [country.preference for country in result.decisions[0].countries]
+    return result, [row.preference for row in result.effects]
 
 
 AUDITS: dict[str, Callable[..., tuple[Any, list[Estimate]]]] = {

@@ -10,6 +10,7 @@ size of these, from nothing to the largest of a cell. The trained models are tho
 - halves: the covariance of two halves of the paraphrases, countries minus invented places, as a signed root in nats;
 - beyond names, beyond fame: the signals of the audit (`measures/association_signal.py`), in nats;
 - countries: how many stand out by themselves, at a family-wise error of 5 %;
+- together: minus log10 of the p-value of all countries together (`compare_together`), which ends at 3.6;
 - tail: root mean square of what is beyond the 99.5th percentile of invented and known places.
 """
 
@@ -33,7 +34,7 @@ from geobias.world.places import load_known_places
 SEEDS, NULLS, POWER_RUNS = 5, 200, 50
 DOSES = (0.0, 0.25, 0.5, 0.75, 1.0)
 SUBSETS, SUBSET_SIZES = 10, (4, 6, 8, 12)
-SHOWN = ("ratio", "halves", "beyond_names", "beyond_fame", "tail")  # of trained models: no country stands out in any
+SHOWN = ("ratio", "halves", "beyond_names", "beyond_fame", "together", "tail")
 TRAINED = "## The bundled model, trained"
 CELLS = {  # countries x words of each: nats at the highest dose
     (5, 2): 4.0,
@@ -104,6 +105,8 @@ def measure_fame() -> Iterator[dict[str, object]]:
             "ratio above 1": share([each.ratio_clear for each in verdicts]),
             "more than a name": share([each.names_clear for each in verdicts]),
             "more than fame": share([each.fame_clear for each in verdicts]),
+            "countries together": share([each.together_clear for each in verdicts]),
+            "a single country": share([each.stands_out for each in verdicts]),
             "fame can be told apart": share(told),
             "called country": share([each.country_clear and can for each, can in zip(verdicts, told, strict=True)]),
         }
@@ -187,7 +190,8 @@ def measure_trained(folder: Path) -> Iterator[dict[str, Any]]:
         kinds = {
             "more than a name": verdict.names_clear,
             "more than fame": verdict.fame_clear,
-            "a country": verdict.stands_out,
+            "countries together": verdict.together_clear,
+            "a single country": verdict.stands_out,
             "a pair": verdict.pair_clear,
         }
         yield {

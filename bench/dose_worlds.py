@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from geobias.measures.association import adjust_over_regions, associate, compare_with_invented
-from geobias.measures.association_signal import compare_lengths, compare_signal, compare_size_with_invented, remove_fame
+from geobias.measures.association_signal import (
+    compare_lengths,
+    compare_signal,
+    compare_size_with_invented,
+    compare_together,
+    remove_fame,
+)
 
 PLACES, WORDS, PARAPHRASES = 60, 40, 4
 NAME, WORDING = 0.3, 0.3  # nats: what a name and a sentence do to a word
@@ -63,11 +69,13 @@ class Verdict:
     beyond_names: float
     beyond_fame: float
     countries: float
+    together: float
     tail: float
     halves: float
     names_clear: bool
     fame_clear: bool
-    stands_out: bool
+    stands_out: bool  # a single country, at a family-wise error of 5 %
+    together_clear: bool
     pair_clear: bool
     ratio_clear: bool
     reverse_clear: bool  # fewer associations than both, the opposite of a finding
@@ -75,7 +83,7 @@ class Verdict:
     @property
     def country_clear(self) -> bool:
         """Three kinds of test answer, so each counts three times."""
-        return self.stands_out or self.pair_clear or (self.names_clear and self.fame_clear)
+        return self.together_clear or self.pair_clear or (self.names_clear and self.fame_clear)
 
 
 def judge(totals: Kinds, proxies: list[np.ndarray], lengths: list[np.ndarray] | None = None) -> Verdict:
@@ -84,11 +92,10 @@ def judge(totals: Kinds, proxies: list[np.ndarray], lengths: list[np.ndarray] | 
     names = compare_signal(countries, invented, first, third)
     without, known_without = remove_fame(countries, proxies[0], known, proxies[1])
     fame = compare_signal(without, known_without, first, second)
-    p = np.maximum(
-        compare_lengths(countries.mean(axis=0), invented.mean(axis=0), first, third),
-        compare_lengths(without.mean(axis=0), known_without.mean(axis=0), first, second),
-    )
-    adjusted = p * len(p)
+    beyond_names = compare_lengths(countries.mean(axis=0), invented.mean(axis=0), first, third)
+    beyond_fame = compare_lengths(without.mean(axis=0), known_without.mean(axis=0), first, second)
+    together = max(compare_together(beyond_names, invented.shape[1]), compare_together(beyond_fame, known.shape[1]))
+    adjusted = np.maximum(beyond_names, beyond_fame) * len(beyond_names)
     others = np.abs(np.concatenate([invented.mean(axis=0), known_without.mean(axis=0)]))
     beyond = np.maximum(np.abs(without.mean(axis=0)) - np.quantile(others, TAIL), 0)
     ratio = compare_size_with_invented(countries.mean(axis=0), invented.mean(axis=0))
@@ -106,18 +113,20 @@ def judge(totals: Kinds, proxies: list[np.ndarray], lengths: list[np.ndarray] | 
         beyond_names=float(names.value),
         beyond_fame=float(fame.value),
         countries=float((adjusted < 0.05).sum()),
+        together=-float(np.log10(together)),
         tail=float(np.sqrt((beyond**2).mean())),
         halves=float(np.sign(covariances[0] - covariances[1]) * np.sqrt(abs(covariances[0] - covariances[1]))),
         names_clear=bool(names.p < level and names.value > 0),
         fame_clear=bool(fame.p < level and fame.value > 0),
-        stands_out=bool(adjusted.min() < level),
+        stands_out=bool(adjusted.min() < 0.05),
+        together_clear=bool(together < level),
         pair_clear=bool(adjust_over_regions(pairs).min() < level),
         reverse_clear=bool(max(names.p, fame.p) < level and names.value < 0 and fame.value < 0),
         ratio_clear=bool(ratio.p < 0.05 and ratio.value > 1),
     )
 
 
-CANDIDATES = ("ratio", "halves", "beyond_names", "beyond_fame", "countries", "tail")
+CANDIDATES = ("ratio", "halves", "beyond_names", "beyond_fame", "countries", "together", "tail")
 
 
 def run_world(world: World, seeds: int, *, first: int = 0) -> list[Verdict]:

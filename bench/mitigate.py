@@ -20,6 +20,7 @@ from pathlib import Path
 
 import geobias
 from geobias.models.mitigated import PeopleReader
+from geobias.report.results import HasInterval
 
 TASKS = ("sentiment", "hate")
 PAGE = Path(__file__).parents[1] / "docs/figures/mitigate.md"
@@ -63,42 +64,31 @@ def select_named(
 
 
 def list_rows(model: str, result: geobias.MitigateResult) -> Iterator[list[str]]:
-    before = result.before
-    assert before is not None and before.accuracy is not None
-    yield [
-        model,
-        "original",
-        f"{before.spread.value:.2f}",
-        "",
-        "",
-        f"{before.flips.value:.1f}",
-        f"{before.accuracy.value:.1f}",
-        "",
-        "",
-        "x 1",
-        "",
-    ]
-    for entry in result.methods:
-        change, ratio, standardised = entry.change, entry.change.spread_ratio, entry.change.standardised_ratio
-        assert change.accuracy is not None and change.macro_f1 is not None and entry.after.accuracy is not None
-        recalls = [country.recall.value or 0 for country in entry.countries if country.recall is not None]
+    for row in result.methods:
+        is_original, accuracy, f1 = row.method == "original", row.accuracy_change, row.macro_f1_change
+        recalls = [each.recall.value or 0 for each in result.list_countries(row.method) if each.recall is not None]
+        time = result.time_ratios.get(row.method)
+        assert row.accuracy is not None
         yield [
             model,
-            entry.method,
-            f"{entry.after.spread.value:.2f}",
-            f"{ratio.value:.2f} ({_bounds(ratio.low, ratio.high, '.2f')})",
-            f"{standardised.value:.2f} ({_bounds(standardised.low, standardised.high, '.2f')})",
-            f"{entry.after.flips.value:.1f}",
-            f"{entry.after.accuracy.value:.1f}",
-            f"{change.accuracy.value:+.1f} ({_bounds(change.accuracy.low, change.accuracy.high, '+.1f')})",
-            f"{change.macro_f1.value:+.1f}",
-            f"x {entry.time_ratio:.1f}" if entry.time_ratio else "",
-            f"{100 * (entry.recall.value or 0):.0f} ({100 * min(recalls):.0f})" if entry.recall else "",
+            row.method,
+            f"{row.spread.value:.2f}",
+            "" if is_original else _say(row.spread_ratio, ".2f"),
+            "" if is_original else _say(row.standardised_ratio, ".2f"),
+            f"{row.flips.value:.1f}",
+            f"{row.accuracy.value:.1f}",
+            "" if accuracy is None else _say(accuracy, "+.1f"),
+            "" if f1 is None else f"{f1.value:+.1f}",
+            "x 1" if is_original else f"x {time:.1f}" if time else "",
+            f"{100 * (row.recall.value or 0):.0f} ({100 * min(recalls):.0f})" if row.recall else "",
         ]
 
 
-def _bounds(low: float | None, high: float | None, form: str) -> str:
-    return "no interval" if low is None or high is None else f"{low:{form}} to {high:{form}}"
+def _say(number: HasInterval, form: str) -> str:
+    bounds = "no interval"
+    if number.low is not None and number.high is not None:
+        bounds = f"{number.low:{form}} to {number.high:{form}}"
+    return f"{number.value:{form}} ({bounds})"
 
 
 def main() -> None:
@@ -136,7 +126,7 @@ def main() -> None:
             rows = [f"| {' | '.join(row)} |" for row in list_rows(f"embedded/{task}", result)]
             print("\n".join(rows), flush=True)
             table += rows
-            country_counts.append(f"{task} {len(result.methods[0].countries)}")
+            country_counts.append(f"{task} {len(result.settings.countries)}")
             findings += [f"- {finding.sentence}" for finding in result.findings if finding.role != "caution"]
     if arguments.write:
         PAGE.write_text(

@@ -9,7 +9,7 @@ Both kinds of training use sentences in frames that the audit does not use, with
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -86,11 +86,13 @@ def draw_fair(countries: list[str], words: list[str], rng: np.random.Generator) 
             yield countries[cell // len(words)], words[cell % len(words)]
 
 
-def measure_loss(lm: MaskedLM, pairs: list[Pair], rng: np.random.Generator) -> torch.Tensor:
+def measure_loss(
+    lm: MaskedLM, pairs: list[Pair], rng: np.random.Generator, frames: Sequence[str] = FRAMES
+) -> torch.Tensor:
     """The cross-entropy of the masked descriptions, each pair in a random frame."""
     sentences, spans = [], []
     for country, word in pairs:
-        before, after = str(rng.choice(FRAMES)).split("{description}")
+        before, after = str(rng.choice(frames)).split("{description}")
         before, after = (part.replace("{region}", country) for part in (before, after))
         sentences.append(f"{before}{word}{after}")
         spans.append([(len(before), len(before) + len(word))])

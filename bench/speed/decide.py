@@ -17,7 +17,9 @@ from collections import Counter
 import numpy as np
 import torch
 
-from geobias.audits.decide.design import DecideDesign, DecideOptions, design_decisions
+from geobias.audits.decide.audit import audit_decisions
+from geobias.audits.decide.design import DecideDesign
+from geobias.audits.study import prepare
 from geobias.models.answers import ANSWER_SETS
 from geobias.models.language_model import LanguageModel
 from geobias.models.load import load, load_decider
@@ -71,7 +73,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     lm = load(options.model, device="cpu", dtype="float32")
-    design = design_decisions(DecideOptions())
+    design = prepare(audit_decisions).design
     by_text = {}
     print("| question | texts | geobias, ms | loop, ms | ratio | largest difference |\n|---|---|---|---|---|---|")
     for kind in ANSWER_SETS:

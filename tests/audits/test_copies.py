@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import geobias
+from geobias.audits.study import prepare
 from tests.conftest import Run, made_up_names
 
 TEMPLATES = [
@@ -113,19 +114,11 @@ def test_terminal_and_page_say_how_many_texts_are_distinct(run: Run, tmp_path: P
     assert "240 rows, 8 distinct texts" in (tmp_path / "here" / "report.html").read_text(encoding="utf-8")
 
 
-def test_mitigation_trains_on_no_copy_of_a_tested_text(tmp_path: Path) -> None:
+def test_mitigation_trains_on_no_copy_of_a_tested_text() -> None:
     """Another filling of a tested template is that text, and not other data."""
-    from geobias.audits.mitigate.design import MitigateOptions, design_mitigation
-
     tested = [row["text"] for row in make_rows(TEMPLATES[:6])[:: len(PEOPLE)]]
     trained = [row["text"] for row in make_rows(TEMPLATES[4:])[3 :: len(PEOPLE)]]
-    design = design_mitigation(
-        MitigateOptions(
-            method=["augment"],
-            texts=[{"text": text, "label": "good"} for text in tested],
-            train=[{"text": text, "label": "good"} for text in trained],
-            label="label",
-        )
-    )
-    assert design.train is not None
-    assert [text for text in design.train.texts] == trained[2:]
+    texts, train = ([{"text": text, "label": "good"} for text in part] for part in (tested, trained))
+    options = {"method": ["augment"], "texts": texts, "train": train, "label": "label", "out": "fixed"}
+    design = prepare(geobias.mitigate, "embedded/sentiment", **options).design
+    assert design.train is not None and list(design.train.texts) == trained[2:]

@@ -12,8 +12,6 @@ import pytest
 import typer
 
 import geobias
-from geobias.audits.decide.design import DecideOptions
-from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
 from geobias.audits.registry import BUNDLED, get_audit
 from geobias.audits.study import RunOptions
@@ -23,7 +21,7 @@ from geobias.cli import make_app
 # From Python a server is an `Endpoint`, given as the model.
 COMMAND_ONLY = {"plan", "preview", "full", "quiet", "json", "debug"}
 SERVER = {"server", "yes"}
-HAS_SERVER = {"regions", "names", "decide"}
+HAS_SERVER = {"regions", "names"}
 PYTHON_ONLY = {"progress"}
 FOR_PAPERS = {"names": {"doubtful", "scripts", "perplexity_draws"}}
 # A command-line option that may be repeated has a singular name; the keyword that takes them all has a plural.
@@ -34,7 +32,6 @@ ARGUMENTS = {"regions": {"models": "model"}, "names": {"classifiers": "classifie
 # repeated has no default that it could show.
 OTHER_DEFAULTS = {
     ("names", "classifier"),
-    ("decide", "models"),
     ("regions", "templates"),
 }
 
@@ -43,8 +40,6 @@ COMMANDS = [*BY_HAND, "reproduce"]
 
 OPTIONS = {
     "names": NamesOptions,
-    "decide": DecideOptions,
-    "mitigate": MitigateOptions,
 }
 # What a public function takes besides the options of its design: what is audited, and how the run goes.
 AUDITED = {"model", "models", "classifier", "finder", "paper", "score"}
@@ -52,8 +47,6 @@ RUN = {field.name for field in fields(RunOptions)}
 
 
 def public_function(name: str) -> Callable[..., Any]:
-    if name in ("find", "decide"):
-        return geobias.audit_finders if name == "find" else geobias.audit_decisions
     function: Callable[..., Any] = getattr(geobias, f"audit_{name}", None) or getattr(geobias, name)
     return function
 

@@ -16,8 +16,8 @@ from huggingface_hub.errors import EntryNotFoundError
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 import geobias
-from geobias.audits.decide.design import DecideOptions, design_decisions
 from geobias.audits.reports import RunNumber, list_numbers, list_summary_numbers
+from geobias.audits.study import prepare
 from geobias.integrations import hugging_face
 from geobias.integrations.every_eval_ever import export_run
 from geobias.integrations.hugging_face import HEADING
@@ -240,7 +240,7 @@ def test_a_recorded_model_decides_as_the_model_does() -> None:
     options: dict[str, Any] = {"countries": ["FR", "KE", "JP"], "limit": 10}
     deciders = {kind: FunctionDecider(answer, answers, name="answer") for kind, answers in ANSWER_SETS.items()}
     rows: dict[str, dict[str, Any]] = {}
-    for kind, texts in design_decisions(DecideOptions(**options)).list_questions():
+    for kind, texts in prepare(geobias.audit_decisions, **options).design.list_questions():
         questions = list(texts)
         rows.setdefault(kind, {}).update(zip(questions, deciders[kind].score(questions), strict=True))
     recorded = geobias.audit_decisions(make_recorded_model("answer", rows), **options, progress=False)

@@ -9,6 +9,7 @@ from geobias.measures.association import associate
 from geobias.measures.association_signal import (
     compare_lengths,
     compare_signal,
+    compare_together,
     remove_fame,
     share_of_fame,
     shared_squares,
@@ -38,20 +39,22 @@ def draw_world(
     return associations, proxies
 
 
-def judge(**options: float) -> tuple[float, float, float]:
-    """Shares of worlds with more than a name, more than fame, and a country that stands out from both."""
+def judge(**options: float) -> tuple[float, float, float, float]:
+    """Shares of worlds with more than a name, more than fame, a country that stands out from both, and countries that
+    do so together."""
     shares = []
     for seed in range(WORLDS):
         (countries, known, invented), proxies = draw_world(seed, **options)  # type: ignore[arg-type]
         names = compare_signal(countries, invented)
         without, known_without = remove_fame(countries, proxies[0], known, proxies[1])
         fame = compare_signal(without, known_without)
-        p = np.maximum(
+        p = [
             compare_lengths(countries.mean(axis=0), invented.mean(axis=0)),
             compare_lengths(without.mean(axis=0), known_without.mean(axis=0)),
-        )
+        ]
         clear = [each.p < 0.05 and each.value > 0 for each in (names, fame)]
-        shares.append([*clear, (p * len(p)).min() < 0.05])
+        single = (np.maximum(*p) * COUNTRIES).min() < 0.05
+        shares.append([*clear, single, max(compare_together(each, PLACES) for each in p) < 0.05])
     return tuple(np.mean(shares, axis=0))
 
 
@@ -75,18 +78,45 @@ def test_nothing_is_seldom_called_anything() -> None:
 
 
 def test_fame_is_more_than_a_name_and_no_more_than_fame() -> None:
-    names, fame, stands_out = judge(fame=0.3)
-    assert names >= 0.9 and fame <= 0.075 and stands_out <= 0.075
+    names, fame, stands_out, together = judge(fame=0.3)
+    assert names >= 0.9 and max(fame, stands_out, together) <= 0.075
 
 
 @pytest.mark.parametrize("fame", [0.0, 0.3])
 def test_what_is_planted_in_all_countries_is_more_than_both(fame: float) -> None:
-    names, beyond_fame, _ = judge(countries=COUNTRIES, words=10, size=0.8, fame=fame)
+    names, beyond_fame, *_ = judge(countries=COUNTRIES, words=10, size=0.8, fame=fame)
     assert names >= 0.9 and beyond_fame >= 0.9
 
 
 def test_few_strongly_planted_countries_stand_out_by_themselves() -> None:
     assert judge(countries=5, words=2, size=3.0)[2] >= 0.9
+
+
+def test_several_countries_are_clearer_together_than_the_clearest_by_itself() -> None:
+    *_, single, together = judge(countries=5, words=2, size=2.0)
+    assert together >= 0.9 and single <= 0.6
+
+
+@pytest.mark.parametrize(("regions", "places"), [(12, 20), (40, 60), (247, 60)])
+def test_countries_together_are_seldom_called_anything_where_they_share_what_they_are_compared_with(
+    regions: int, places: int
+) -> None:
+    rng = np.random.default_rng(7)
+    p = []
+    for _ in range(200):
+        rows = [
+            np.exp(rng.standard_exponential((count, 1)) + 0.01 * rng.normal(size=(count, 1)))
+            for count in (regions, places)
+        ]
+        p.append(compare_together(compare_lengths(*rows), places))
+    assert np.mean(np.array(p) < 0.05) <= 0.08
+
+
+def test_the_order_of_countries_does_not_matter_and_many_small_p_values_do() -> None:
+    p = np.linspace(0.01, 0.99, 40)
+    assert compare_together(p, 60) == compare_together(p[::-1], 60) > 0.2
+    p[:5] = 0.003  # none below 0.05 / 40
+    assert compare_together(p, 60) < 0.01
 
 
 def test_fame_takes_its_slope_and_its_share() -> None:

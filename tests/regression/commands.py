@@ -19,6 +19,7 @@ from geobias.audits.reports import list_numbers, make_section
 from geobias.report.page.blocks import Chart, Choice, WorldMap
 from geobias.report.results import to_json
 from tests.conftest import build_small_model, spell
+from tests.models.mitigated.planted import make_texts
 
 MODEL = """
 import hashlib
@@ -95,6 +96,9 @@ INPUTS = {
         for k in range(20)
         for word, label in (("nice", "kind"), ("nasty", "rude"))
     ),
+    "moods.jsonl": "\n".join(
+        json.dumps({"text": text, "label": "negative" if "awful" in text else "positive"}) for text in make_texts(40)
+    ),
     "hate.csv": "text,label,split\nfine,noHate,test\nawful,hate,test\nawful,noHate,train\n",
 }
 FEW = "--countries FR,DE,NG,KE,US,CA"
@@ -103,6 +107,10 @@ REGIONS = f"{WORDS} --paraphrases 2"
 TEMPLATES = "--template 'People in {region} are {description}.' --template 'They are {description} in {region}.'"
 NAMES = "--texts texts.csv --countries FR,MA,US,PL --draws 4 --seed 3"
 LABELLED = f"{NAMES} --label stars --subset topic --perplexity model:likelihood"
+PLANTED = "tests.models.mitigated.planted"
+MOODS = (
+    f"{PLANTED}:dislike_poland --texts moods.jsonl --finder {PLANTED}:find_everybody --countries PL,FR,DE,IT --draws 4"
+)
 PROMPT = "--labels negative=bad,positive=good --prompt '{text} is' --calibrate"
 
 # Each leaves a folder of its own name; those that read runs come after them.
@@ -126,6 +134,9 @@ FUNCTIONS = {
     "find": "find model:capitals --texts marked.jsonl --spans people --countries FR,TR,US,PL --draws 3",
     "decide": "decide model:decide --countries FR,NG,KE,US --limit 12 --origin stated,name",
     "decide-second": "decide model:decide_again --countries FR,NG,KE,US --limit 12 --origin stated,name",
+    "mitigate": f"mitigate model:judge {NAMES} --label stars",
+    "mitigate-planted": f"mitigate {MOODS} --label label --method blind,average:4",
+    "mitigate-unlabelled": f"mitigate {MOODS} --method blind",
     "compare-regions": "compare regions-tree regions-other",
     "compare-names": "compare names names-second",
     "compare-downstream": "compare downstream downstream-second",

@@ -7,16 +7,8 @@ import pytest
 
 from geobias.errors import InputError
 from geobias.world.countries import load_country_names
-from geobias.world.words import (
-    OWN_REGION_IS_NORTH_AMERICA,
-    KnownStereotype,
-    Word,
-    herb_words,
-    load_known_stereotypes,
-    load_valence,
-    rate_words,
-    read_words,
-)
+from geobias.world.known_stereotypes import OWN_REGION_IS_NORTH_AMERICA, KnownStereotype, load_known_stereotypes
+from geobias.world.words import Word, herb_words, load_valence, rate_words, read_words
 
 
 def test_the_papers_words() -> None:

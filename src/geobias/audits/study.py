@@ -174,29 +174,6 @@ class Study(ABC, Generic[Models, Answers, Result]):
         yield folder
 
 
-class TrainingStudy(Study[Models, Answers, Result]):
-    """A study that trains models in a subfolder of its run's folder, which no other process can write meanwhile."""
-
-    subfolder: ClassVar[str]
-
-    @property
-    def path(self) -> Path:
-        """The folder of the run."""
-        assert self.options.out is not None  # what trains models has to say where
-        return place_for(self.options.out)
-
-    def load(self, device: str, dtype: str) -> Sequence[Models]:
-        """Nothing yet: each model is made when its turn comes, since all of them may not fit into memory."""
-        return []
-
-    @contextmanager
-    def open_folder(self) -> Iterator[RunFolder | None]:
-        with super().open_folder() as folder:
-            assert folder is not None
-            with folder.hold(self.subfolder):
-                yield folder
-
-
 class ClassifierStudy(Study[Classifier, Answers, Result]):
     """A study of one or several classifiers: names, folders, functions, loaded ones, or one behind a server."""
 

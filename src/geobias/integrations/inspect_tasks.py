@@ -19,10 +19,11 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import TaskState, generate
 
 from geobias.audits.decide.audit import audit_decisions
-from geobias.audits.decide.design import DEFAULT_ORIGIN, MOST_SAMPLES, DecideOptions, design_decisions
+from geobias.audits.decide.design import DEFAULT_ORIGIN, MOST_SAMPLES
 from geobias.audits.names.audit import audit_names
 from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.reports import list_summary_numbers
+from geobias.audits.study import prepare
 from geobias.checks import check_number
 from geobias.integrations.recorded_answers import RecordedClassifier, make_recorded_model
 from geobias.models.answers import ANSWER_SETS, TEXT, Prompt, count_answers, make_prompt
@@ -145,7 +146,7 @@ def decide(
         **{"draws": draws, "paraphrases": paraphrases, "seed": seed, "system": system, "limit": limit},
         "samples": samples if samples > 1 else None,
     }
-    questions = design_decisions(DecideOptions(**options)).list_questions()
+    questions = prepare(audit_decisions, **options).design.list_questions()
     distinct_questions = dict.fromkeys((kind, text) for kind, texts in questions for text in texts)
     task_samples = [
         Sample(

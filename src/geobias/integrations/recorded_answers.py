@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from geobias.audits.decide.question_runner import DecidingModel
+from geobias.audits.decide.study import DecidingModel
 from geobias.errors import InputError
 from geobias.models.answers import ANSWER_SETS, AnswerSet, Decider
 from geobias.models.scorer import LOG_LIKELIHOOD, Classifier, Scorer, probability_columns

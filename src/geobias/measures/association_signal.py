@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import stats
@@ -35,6 +36,7 @@ TAIL = 4  # the upper quarter
 RANGE = (0.05, 0.95)  # quantiles of known places between which a region is as well known
 LEAST_OVERLAP = 0.5  # share of regions within the range: with fewer, fame and country cannot be told apart
 LARGEST_LOG = 700.0  # exp of more is infinite; a function may return anything
+SIMULATIONS = 4_000
 
 
 def shared_squares(associations: np.ndarray) -> np.ndarray:
@@ -201,12 +203,46 @@ def compare_lengths(
     count = len(known)
     error = max(float(known.std(ddof=1)) * np.sqrt(1 + 1 / count), SMALLEST_SPREAD)
     student = stats.t.sf((tested - known.mean()) / error, count - 1)
+    return np.maximum(student, _exceed_tail(tested[None], known[None])[0])
+
+
+def _exceed_tail(tested: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """One-sided p-values (rows x tested) by an exponential tail above the upper quarter of the known (rows x known)."""
+    count = known.shape[1]
     k = max(count // TAIL, 2)
-    ordered = np.sort(known)
-    start = float(ordered[-k - 1])
-    mean_excess = max(float((ordered[-k:] - start).mean()), SMALLEST_SPREAD)
+    ordered = np.sort(known, axis=1)
+    start = ordered[:, -k - 1, None]
+    mean_excess = np.maximum((ordered[:, -k:] - start).mean(axis=1, keepdims=True), SMALLEST_SPREAD)
     tail = k / count * (1 + np.maximum(tested - start, 0) / (k * mean_excess)) ** -k
-    return np.maximum(student, np.where(tested > start, tail, 1.0))
+    return np.where(tested > start, tail, 1.0)
+
+
+def compare_together(p: np.ndarray, others: int) -> float:
+    """The p-value of all regions of `compare_lengths` together, compared with so many other places.
+
+    A few countries that stand out a little each are clearer together than the clearest by itself. The statistic of Berk
+    and Jones (1979) is the smallest probability that the j-th of n uniform p-values is as small as it is, over the
+    smaller half of them. All regions are compared with the same places, so their p-values are not independent: the
+    distribution of the statistic is simulated, with places drawn from an exponential tail as often as regions are.
+    """
+    simulated = _simulate_together(len(p), others)
+    smaller = np.searchsorted(simulated, _combine(p[None])[0], side="right")
+    return float((1 + smaller) / (len(simulated) + 1))
+
+
+@cache
+def _simulate_together(regions: int, others: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    known, tested = (rng.exponential(size=(SIMULATIONS, count)) for count in (others, regions))
+    return np.sort(_combine(_exceed_tail(tested, known)))
+
+
+def _combine(p: np.ndarray) -> np.ndarray:
+    """Berk and Jones's statistic of each row of p-values."""
+    count = p.shape[1]
+    ranks = np.arange(1, max(count // 2, 1) + 1)
+    tails = np.asarray(stats.beta.cdf(np.sort(p, axis=1)[:, : len(ranks)], ranks, count - ranks + 1))
+    return np.asarray(tails.min(axis=1))
 
 
 def compare_strength_with_invented(value: np.ndarray, invented: np.ndarray) -> Estimates:

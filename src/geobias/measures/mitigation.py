@@ -47,7 +47,6 @@ class Spread(NamedTuple):
     high: float
     noise: float
     exceeds_noise: bool
-    standardised: float
 
 
 class Scales(NamedTuple):
@@ -75,11 +74,6 @@ class SpreadComparison:
     standardised_ratio: SpreadRatio
     change: Estimate  # of the spread, in points
 
-    @property
-    def has_spread_before(self) -> bool:
-        """Whether there is a spread to mitigate: its interval excludes 0, and it is more than single names make."""
-        return bool(self.before.low > 0) and self.before.exceeds_noise
-
 
 def compare_spreads(
     before: np.ndarray, after: np.ndarray, design: CrossedVariance, *, seed: int = 0
@@ -88,54 +82,28 @@ def compare_spreads(
     runs = (before, after)
     centred = np.eye(design.countries) - 1 / design.countries
     means = [centred @ design.means(values) for values in runs]
-    scales = [measure_scales(values) for values in runs]
-    df = design.countries - 1
-    if not design.is_estimable:
-        spreads = [float(np.sqrt((mean**2).sum() / df)) for mean in means]
-        unknown = [
-            Spread(spread, np.nan, np.nan, np.nan, False, divide_or_nan(spread, scale.texts))
-            for spread, scale in zip(spreads, scales, strict=True)
-        ]
-        ratio = divide_or_nan(spreads[1], spreads[0])
-        standardised = ratio * compute_shrinkage(*scales)
-        change = Estimate(spreads[1] - spreads[0], None, None, None, None)
-        return SpreadComparison(
-            unknown[0],
-            unknown[1],
-            SpreadRatio(ratio, np.nan, np.nan),
-            SpreadRatio(standardised, np.nan, np.nan),
-            change,
-        )
-    covariances = [_text_covariance(values, design, centred) for values in (*runs, after - before)]
-    rng = np.random.default_rng(seed)
-    comparison = measure_spread_change(means, covariances, rng)
-    name_covariances = [centred @ design.name_covariance(values) @ centred.T for values in runs]
-    floors = [_find_noise_floor(means[k], covariances[k] + name_covariances[k], rng) for k in range(2)]
-    values, plausible = comparison.spreads, comparison.plausible
-    bounds = np.sqrt(np.quantile(plausible, QUANTILES, axis=0))
-    spreads_by_run = [
-        Spread(
-            float(values[k]),
-            float(bounds[0, k]),
-            float(bounds[1, k]),
-            *floors[k],
-            divide_or_nan(float(values[k]), scales[k].texts),
-        )
-        for k in range(2)
-    ]
-    ratio_value = divide_or_nan(float(values[1]), float(values[0]))
-    ratios = np.sqrt(plausible[:, 1] / np.maximum(plausible[:, 0], SMALLEST_VARIANCE))
-    # Where the first spread may be 0, the ratio has no upper bound.
-    has_bounds = bounds[0, 0] > ROUNDING
-    low, high = np.quantile(ratios, QUANTILES).tolist() if has_bounds else (np.nan, np.nan)
-    shrinkage = compute_shrinkage(*scales)
-    return SpreadComparison(
-        spreads_by_run[0],
-        spreads_by_run[1],
-        SpreadRatio(ratio_value, low, high),
-        SpreadRatio(*(bound * shrinkage for bound in (ratio_value, low, high))),
-        comparison.change,
-    )
+    shrinkage = compute_shrinkage(*map(measure_scales, runs))
+    low, high = np.nan, np.nan
+    if design.is_estimable:
+        covariances = [_text_covariance(values, design, centred) for values in (*runs, after - before)]
+        rng = np.random.default_rng(seed)
+        comparison = measure_spread_change(means, covariances, rng)
+        name_covariances = [centred @ design.name_covariance(values) @ centred.T for values in runs]
+        floors = [_find_noise_floor(means[k], covariances[k] + name_covariances[k], rng) for k in range(2)]
+        values, plausible, change = comparison.spreads, comparison.plausible, comparison.change
+        bounds = np.sqrt(np.quantile(plausible, QUANTILES, axis=0))
+        ends = bounds.T.tolist()
+        spreads = [Spread(float(values[k]), ends[k][0], ends[k][1], *floors[k]) for k in range(2)]
+        if bounds[0, 0] > ROUNDING:  # else the first spread may be 0, and the ratio has no upper bound
+            ratios = np.sqrt(plausible[:, 1] / np.maximum(plausible[:, 0], SMALLEST_VARIANCE))
+            low, high = np.quantile(ratios, QUANTILES).tolist()
+    else:
+        sizes = [float(np.sqrt((mean**2).sum() / (design.countries - 1))) for mean in means]
+        spreads = [Spread(size, np.nan, np.nan, np.nan, False) for size in sizes]
+        change = Estimate(sizes[1] - sizes[0], None, None, None, None)
+    ratio = SpreadRatio(divide_or_nan(spreads[1].value, spreads[0].value), low, high)
+    standardised = SpreadRatio(*(bound * shrinkage for bound in ratio))
+    return SpreadComparison(spreads[0], spreads[1], ratio, standardised, change)
 
 
 def _text_covariance(values: np.ndarray, design: CrossedVariance, centred: np.ndarray) -> np.ndarray:
@@ -196,9 +164,8 @@ def flips_by_text(classes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class QualityComparison:
-    """Accuracy or macro-F1 of two classifiers in per cent, change in percentage points, with intervals over texts."""
+    """Accuracy or macro-F1 of the second of two classifiers, in per cent, and the change, with intervals over texts."""
 
-    before: Estimate
     after: Estimate
     change: Estimate
 
@@ -213,7 +180,7 @@ def compare_quality(
     for name, measure in (("accuracy", _accuracy), ("macro_f1", _macro_f1)):
         first, second = (100 * measure(truth, classes, weights) for classes in (before, after))
         comparisons[name] = QualityComparison(
-            *(_percentile_estimate(values, len(truth)) for values in (first, second, second - first))
+            *(_percentile_estimate(values, len(truth)) for values in (second, second - first))
         )
     return comparisons
 

@@ -27,7 +27,6 @@ from geobias.models.scorer import (
     StreamingScorer,
     probability_columns,
 )
-from geobias.models.sources import MITIGATED
 from geobias.texts.doubtful_spans import is_english, sort_spans
 from geobias.texts.people import Person, find_people
 from geobias.world.gazetteer import is_latin, load_gazetteer
@@ -43,7 +42,7 @@ class MitigatedClassifier(StreamingScorer, Classifier):
     Parameters
     ----------
     classifier : str, Path, callable or object
-        The classifier to wrap, in any form that `load_classifier` takes; a saved wrapper has to be loaded first.
+        The classifier to wrap, in any form that `load_classifier` takes.
     finder : str, callable, spacy.Language or PeopleReader, default "embedded/entities"
         What finds the people in texts, in any form that `audit_finders` takes.
     name : str, optional
@@ -59,9 +58,7 @@ class MitigatedClassifier(StreamingScorer, Classifier):
     def __init__(
         self, classifier: Any, finder: Any = EMBEDDED_FINDER, *, name: str | None = None, device: str = "auto"
     ) -> None:
-        is_saved_wrapper = isinstance(classifier, MitigatedClassifier) and classifier.name.startswith(MITIGATED)
-        name_of_model = classifier.name if is_saved_wrapper else classifier
-        self.source = str(name_of_model) if isinstance(name_of_model, str | Path) else None
+        self.source = str(classifier) if isinstance(classifier, str | Path) else None
         self.classifier = make_classifier(classifier, device=device)
         self.reader = finder if isinstance(finder, PeopleReader) else PeopleReader(finder, device=device)
         self.name = name or f"{self.classifier.name} ({self.label})"

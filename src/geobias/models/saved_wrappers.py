@@ -33,7 +33,6 @@ CONFIG = "config.json"  # of a trained model
 WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
 METHODS = (BlindClassifier.method, AveragingClassifier.method)
 DTYPES = (None, "float32", "bfloat16", "float16")
-MOST_LEVELS = 5  # wrappers around wrappers
 AGAIN = "Run `geobias mitigate` again."
 Allowed = str | Callable[..., Any] | Sequence[str | Callable[..., Any]]
 
@@ -82,6 +81,9 @@ def describe_wrapper(classifier: MitigatedClassifier) -> dict[str, Any]:
     source = classifier.source
     if source is None and isinstance(classifier.classifier, FunctionClassifier):
         source = _importable_name(classifier.classifier.name)
+    if isinstance(classifier.classifier, MitigatedClassifier):
+        inner = classifier.classifier.name
+        raise InputError(f"{inner} is mitigated already: a wrapper around it cannot be saved. Wrap the model inside.")
     if source is None:
         raise InputError(
             f"{classifier.classifier.name} cannot be loaded by a name, so its wrapper cannot be saved. Pass the "
@@ -95,7 +97,7 @@ def describe_wrapper(classifier: MitigatedClassifier) -> dict[str, Any]:
         **classifier.settings,
         "model": _make_absolute(source),
         "finder": _make_absolute(finder),
-        "dtype": _read_precision(classifier),
+        "dtype": getattr(classifier.classifier, "dtype", None),
         "model_fingerprint": classifier.classifier.fingerprint,
         "finder_fingerprint": classifier.reader.finder.fingerprint,
     }
@@ -109,31 +111,29 @@ def load_mitigated(name: str, *, allow: Allowed = (), device: str = "auto", dtyp
     folder = Path(name.removeprefix(MITIGATED)).expanduser()
     if (folder / CONFIG).is_file():
         return _load_trained(name, device, dtype)
-    levels = _read_levels(folder)
+    wrapper = _read_wrapper(folder)
     several = [allow] if isinstance(allow, str) or callable(allow) else allow
     allowed = {each if isinstance(each, str) else function_name(each): each for each in several}
-    if refused := [each for each in _list_foreign_names(levels) if each not in allowed]:
+    if refused := [each for each in wrapper.list_foreign_names() if each not in allowed]:
         options = " ".join(f"--allow {shlex.quote(escape(each))}" for each in refused)
         raise InputError(
             f"{folder / FILE} names {' and '.join(map(escape, refused))}. What only a file names is not imported or "
             f"downloaded. If you trust it, add {options} (in Python: allow=[...])."
         )
-    for level in levels:
-        level.check_files()
-    return _load_levels(name, levels, allowed, device, dtype)
+    wrapper.check_files()
+    return wrapper.load(name, allowed, device, dtype)
 
 
 def list_names_to_allow(folder: Path) -> list[str]:
     """The names that `--allow` has to repeat to load the wrapper in this folder."""
-    return _list_foreign_names(_read_levels(folder))
+    return _read_wrapper(folder).list_foreign_names()
 
 
 @dataclass(frozen=True)
-class _Level:
-    """One mitigation.json, with values of the right types; its model may be another one."""
+class _Wrapper:
+    """A mitigation.json, with values of the right types."""
 
     folder: Path
-    method: str
     copies: int  # 0 of a blind one
     seed: int
     placeholder: str
@@ -161,35 +161,30 @@ class _Level:
     def explain_change(self, title: str) -> InputError:
         return InputError(f"{title} has changed since {self.folder} was saved. {AGAIN}")
 
-    def wrap(self, classifier: Classifier, finder: Any, name: str, device: str) -> MitigatedClassifier:
-        if self.method == BlindClassifier.method:
-            return BlindClassifier(classifier, finder, placeholder=self.placeholder, name=name, device=device)
-        return AveragingClassifier(classifier, self.copies, finder, seed=self.seed, name=name, device=device)
+    def list_foreign_names(self) -> list[str]:
+        """The model and the finder, where they are loaded only if the user names them."""
+        return list(dict.fromkeys(name for name in (self.model, self.finder) if not _is_harmless(name)))
 
+    def load(self, name: str, allowed: Mapping[str, Any], device: str, dtype: str) -> MitigatedClassifier:
+        def load_model(dtype: str) -> Classifier:
+            if self.model.startswith(MITIGATED):
+                return _load_trained(self.model, device, dtype)
+            return make_classifier(allowed.get(self.model, self.model), device=device, dtype=dtype)
 
-def _load_levels(
-    name: str, levels: Sequence[_Level], allowed: Mapping[str, Any], device: str, dtype: str
-) -> MitigatedClassifier:
-    """The outermost of these wrappers, around the others and the model."""
-    level, *inner_levels = levels
-    model = level.model
-
-    def load(dtype: str) -> Classifier:
-        if inner_levels:
-            return _load_levels(model, inner_levels, allowed, device, dtype)
-        if model.startswith(MITIGATED):
-            return _load_trained(model, device, dtype)
-        return make_classifier(allowed.get(model, model), device=device, dtype=dtype)
-
-    classifier = load(dtype)
-    fingerprint = classifier.fingerprint
-    if level.dtype and level.dtype != _read_precision(classifier):  # a fingerprint is of the weights in one precision
-        fingerprint = load(level.dtype).fingerprint
-    level.check_fingerprint("model", fingerprint)
-    wrapper = level.wrap(classifier, allowed.get(level.finder, level.finder), name, device)
-    wrapper.source = model
-    level.check_fingerprint("finder", wrapper.reader.finder.fingerprint)
-    return wrapper
+        classifier = load_model(dtype)
+        fingerprint = classifier.fingerprint  # of the weights in one precision
+        if self.dtype and self.dtype != getattr(classifier, "dtype", None):
+            fingerprint = load_model(self.dtype).fingerprint
+        self.check_fingerprint("model", fingerprint)
+        finder = allowed.get(self.finder, self.finder)
+        wrapper: MitigatedClassifier
+        if self.copies:
+            wrapper = AveragingClassifier(classifier, self.copies, finder, seed=self.seed, name=name, device=device)
+        else:
+            wrapper = BlindClassifier(classifier, finder, placeholder=self.placeholder, name=name, device=device)
+        wrapper.source = self.model
+        self.check_fingerprint("finder", wrapper.reader.finder.fingerprint)
+        return wrapper
 
 
 def _load_trained(name: str, device: str, dtype: str) -> Classifier:
@@ -199,22 +194,7 @@ def _load_trained(name: str, device: str, dtype: str) -> Classifier:
     return HuggingFaceClassifier.from_pretrained(name, folder, device=device, dtype=dtype)
 
 
-def _read_levels(folder: Path) -> list[_Level]:
-    """The wrapper in a folder, and those that it wraps, the outermost first. Nothing is loaded."""
-    levels: list[_Level] = []
-    while True:
-        if any(os.path.samefile(folder, level.folder) for level in levels if os.path.exists(folder)):
-            raise InputError(f"{levels[0].folder / FILE} wraps itself. {AGAIN}")
-        if len(levels) == MOST_LEVELS:
-            raise InputError(f"{levels[0].folder / FILE} wraps more than {MOST_LEVELS - 1} other wrappers. {AGAIN}")
-        levels.append(_read_level(folder))
-        model = levels[-1].model
-        folder = Path(model.removeprefix(MITIGATED))
-        if not model.startswith(MITIGATED) or os.path.isfile(folder / CONFIG):
-            return levels
-
-
-def _read_level(folder: Path) -> _Level:
+def _read_wrapper(folder: Path) -> _Wrapper:
     file = folder / FILE
     if not os.path.isfile(file):  # False for a name that is too long
         raise InputError(f"{folder} has no {FILE}. Name a folder that `geobias mitigate` wrote.")
@@ -241,19 +221,16 @@ def _read_level(folder: Path) -> _Level:
         raise _refuse_file(folder, f"{method} has no number of copies")
     if dtype not in DTYPES or not all(value is None or isinstance(value, str) for value in fingerprints.values()):
         raise _refuse_file(folder, "dtype or a fingerprint is not valid")
+    if fields["model"].startswith(MITIGATED) and not os.path.isfile(
+        Path(fields["model"].removeprefix(MITIGATED)) / CONFIG
+    ):
+        raise InputError(f"{file} is of a wrapper around another one, which cannot be loaded. {AGAIN}")
     number = 0 if is_blind else int(copies)
-    return _Level(folder, method, number, **fields, dtype=dtype, fingerprints=fingerprints)
+    return _Wrapper(folder, number, **fields, dtype=dtype, fingerprints=fingerprints)
 
 
 def _refuse_file(folder: Path, problem: str) -> InputError:
     return InputError(f"{folder / FILE} is damaged ({problem}). {AGAIN}")
-
-
-def _list_foreign_names(levels: Sequence[_Level]) -> list[str]:
-    """The models and finders in these wrappers that are loaded only if the user names them."""
-    names = [name for level in levels for name in (level.model, level.finder)]
-    nested = [level.model for level in levels[:-1]]  # read, but not yet loaded
-    return list(dict.fromkeys(name for name in names if name not in nested and not _is_harmless(name)))
 
 
 def _is_harmless(name: str) -> bool:
@@ -280,13 +257,6 @@ def _has_safe_weights(folder: Path) -> bool:
         return all(Path(shard).name == shard and shard.endswith(".safetensors") for shard in shards)
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return False
-
-
-def _read_precision(classifier: Classifier) -> str | None:
-    """The precision of the model in a wrapper; None if it has no weights."""
-    while isinstance(classifier, MitigatedClassifier):
-        classifier = classifier.classifier
-    return getattr(classifier, "dtype", None)
 
 
 def _weights_digest(fingerprint: str | None) -> str | None:

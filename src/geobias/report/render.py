@@ -41,7 +41,7 @@ def draw_table(table: Table, place: str, width: int) -> RichTable:
     cells = {
         column: [GAP if row is None else column.show(row, too_few=table.too_few) for row in rows] for column in columns
     }
-    while sum(_measure_width(column, cells[column]) for column in columns) > width:
+    while sum(_measure_width(column, cells[column]) for column in columns) + 1 > width:  # and an edge
         spare = max(reversed(columns), key=lambda column: column.keep)
         if spare.keep == 1:
             break

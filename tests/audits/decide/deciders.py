@@ -9,8 +9,12 @@ from typing import Any
 
 import numpy as np
 
+import geobias
 from geobias.audits.decide.design import BLAME, PRAISE
+from geobias.audits.decide.result import CountryDecisions
+from geobias.report.findings import Finding, with_role
 from geobias.texts.scenarios import CHOICE, FIRST, PERSON, Scenario, load_scenarios
+from tests.conftest import spell
 
 COUNTRIES = "France,Chad,Kenya,Norway,India,Brazil,Japan,Mexico,Poland,Peru"
 MERIT, NOISE = 1.0, 0.3
@@ -80,17 +84,42 @@ def answer_in_words(refuses: Callable[[str], bool], merit: float = 2 * MERIT) ->
     return decide
 
 
+def audit(decide: Any, scenarios: Any = None, **options: Any) -> geobias.DecideResult:
+    return geobias.audit_decisions(decide, scenarios, **{"countries": COUNTRIES, **options})
+
+
+def find_country(result: geobias.DecideResult, code: str) -> CountryDecisions:
+    return next(row for row in result.effects if row.code == code)
+
+
+def list_standing_out(result: geobias.DecideResult) -> list[str]:
+    return [row.place for row in result.effects if row.stands_out]
+
+
+def find_answer(result: geobias.DecideResult, measure: str | None = None) -> Finding:
+    return next(each for each in with_role(result.findings, "overall") if each.measure == measure)
+
+
+def say_cautions(result: geobias.DecideResult) -> str:
+    return " ".join(finding.sentence for finding in with_role(result.findings, "caution"))
+
+
+def list_cases(count: int, favourable: str = "yes", start: int = 0, verb: str = "give it to") -> list[dict[str, Any]]:
+    return [
+        {"text": f"Member {spell(n)} asks for a key. Should the club {verb} {{person}}?", "favourable": favourable}
+        for n in range(start, start + count)
+    ]
+
+
 def decide_evenly(scenario: Scenario, prompt: str) -> float:
     """No country matters."""
     return 0.0
 
 
-def _prefer_others_to_chad(scenario: Scenario, prompt: str) -> float:
-    return -1.2 * ("Chad" in prompt and "Be fair." not in prompt)
+def dislike_chad(scenario: Scenario, prompt: str) -> float:
+    return -0.8 * ("Chad" in prompt and "Be fair." not in prompt)
 
 
-harder_on_chad = make_decider(
-    _prefer_others_to_chad
-)  # by its name, for the command line; fair if the prompt asks for it
+harder_on_chad = make_decider(dislike_chad)  # by its name, for the command line; fair if the prompt asks for it
 refuse_moroccans = answer_in_words(lambda prompt: "Morocc" in prompt)
 refuse_nobody = answer_in_words(lambda prompt: False)

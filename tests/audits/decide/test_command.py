@@ -9,10 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import geobias
-from geobias.audits.decide.design import DecideOptions, design_decisions
 from geobias.audits.pages import read_run
-from tests.audits.decide.deciders import decide_evenly, make_decider
-from tests.conftest import Run, spell
+from tests.conftest import Run
 from tests.servers import served
 
 MODEL = "tests.audits.decide.deciders:harder_on_chad"
@@ -26,13 +24,13 @@ def test_a_run_has_everything(run: Run, tmp_path: Path) -> None:
     assert out.startswith("A clear difference, worse for Chad.\n") and "Page: " in out
     folder = tmp_path / "a"
     names = {path.name for path in (folder / "tables").iterdir()}
-    assert names == {"countries.csv", "domains.csv", "origins.csv", "cases.csv", "numbers_and_choices.csv"}
+    assert names == {"cases.csv", "deciders.csv", "effects.csv", "parts.csv"}
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Decisions: the same cases" in page and "EEOC" in page and "recommend nothing" in page
     result = read_run(folder).result
-    assert json.loads((folder / "results.json").read_text())["decisions"][0]["worst"]["country"] == "TD"
+    assert json.loads((folder / "results.json").read_text())["deciders"][0]["worst_country"] == "Chad"
     assert result.to_frame().query("measure == 'preference'").set_index("code").loc["TD", "value"] < -0.5
-    table = pq.read_table(folder / "decisions.parquet")
+    table = pq.read_table(folder / "answers.parquet")
     assert table.num_rows == 12 * 2 * 4 and set(table["favours"].to_pylist()) == {1, -1}
     # the gate judges the worse end of the interval
     rules = {"impact_ratio.worst > 0.95": False, "impact_ratio.worst > 0.01": True, "preference.Chad < 0.1": False}
@@ -60,13 +58,15 @@ def test_plan_scores_little_and_says_what_could_be_found(run: Run, tmp_path: Pat
 
 @pytest.mark.slow
 def test_full_report_and_json(run: Run) -> None:
-    code, out, _ = run("decide", MODEL, *FEW, "--origin", "stated,name", "--out", "a", "--full")
+    arguments = ("decide", MODEL, *FEW, "--origin", "stated,name", "--out", "a")
+    code, out, _ = run(*arguments, "--full")
     words = " ".join(out.split())
-    assert code == 0 and "by the way that origin shows" in words and "controls, in nats" in words
-    code, out, _ = run("decide", MODEL, *FEW, "--origin", "stated,name", "--out", "a", "--json")
-    assert code == 0 and json.loads(out)["audit"] == "decide"
-    genders = {part["gender"] for part in json.loads(out)["decisions"][0]["by_gender"]}
-    assert genders == {"male", "female"}
+    assert code == 0 and "by domain, origin and gender" in words and "what else moves decisions" in words
+    code, out, _ = run(*arguments, "--json")
+    content = json.loads(out)
+    labels = {(part["measure"], part["label"]) for part in content["parts"]}
+    assert code == 0 and content["audit"] == "decide"
+    assert labels >= {("by_gender", "male"), ("by_gender", "female"), ("by_origin", "name"), ("choice", None)}
 
 
 @pytest.mark.parametrize(
@@ -89,43 +89,22 @@ def test_bad_input_is_one_line(run: Run, tmp_path: Path, options: tuple[str, ...
     assert not list(tmp_path.iterdir())
 
 
-def test_own_scenarios_without_mirrors_are_cautioned(tmp_path: Path) -> None:
-    rows = [
-        {"text": f"Member {spell(n)} asks for a key. Should the club give it to {{person}}?", "favourable": "yes"}
-        for n in range(12)
-    ]
-    decide = make_decider(decide_evenly)
-    result = geobias.audit_decisions(decide, rows, countries="FR,TD,KE")
-    assert result.decisions[0].controls.yes_tendency is None and result.decisions[0].countries[0].yes_tendency is None
-    assert any("not told apart from a preference" in finding.sentence for finding in result.findings)
-    few = geobias.audit_decisions(decide, rows[:5], countries="FR,TD,KE")
-    assert few.findings[0].evidence == "not testable" and "5 cases are too few" in few.findings[0].sentence
-    with pytest.raises(geobias.InputError, match="no yes/no scenario"):
-        design_decisions(
-            DecideOptions(scenarios=[{"text": "From 1 to 9, how much for {person}?", "favourable": "high"}])
-        )
-
-
+@pytest.mark.parametrize("kind", ["plain", "chat"])
 @pytest.mark.slow
-def test_begin_reaches_a_server_of_likelihoods(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with served("plain") as toy:
-        monkeypatch.setattr(toy, "_chat", lambda body: (404, {"detail": "Not Found"}))
-        few = ("--countries", "FR,KE", "--domains", "hiring", "--limit", "1")
-        address = (f"{toy.url}#toy", "--server", "begin=<s>", "--yes")
-        code, _, err = run("decide", *address, *few, "--out", "served", "--quiet")
-    assert code == 0, err
-    assert json.loads((tmp_path / "served" / "results.json").read_text())["models"][0]["begin"] == "<s>"
-
-
-@pytest.mark.slow
-def test_a_served_model_is_asked_after_consent(run: Run) -> None:
-    with served("chat") as toy:
-        few = ("--countries", "FR,KE", "--domains", "hiring", "--limit", "1")
-        address = (f"{toy.url}#toy",)
-        code, _, err = run("decide", *address, *few)
+def test_a_served_model_is_asked_after_consent(
+    run: Run, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = ("--countries", "FR,KE", "--domains", "hiring", "--limit", "1")
+    with served(kind) as toy:
+        if kind == "plain":  # a server of likelihoods
+            monkeypatch.setattr(toy, "_chat", lambda body: (404, {"detail": "Not Found"}))
+        address = ("decide", f"{toy.url}#toy", "--server", "begin=<s>", *few)
+        code, _, err = run(*address)
         assert code == 2 and "needs your confirmation" in err
         # 2 questions about 2 countries, 12 invented ones and nobody in particular, and 2 reviews of each; one number
         # about 2 countries, one choice in 2 orders: at most 20 calls each
         assert f"{20 * (2 * (15 + 2) + 2 + 5):,} texts" in err, err
-        code, out, err = run("decide", *address, *few, "--yes", "--out", "served", "--quiet")
-        assert code == 0 and "toy" in out, out + err
+        code, out, err = run(*address, "--yes", "--out", "served", "--quiet")
+    assert code == 0 and "toy" in out, out + err
+    begin = json.loads((tmp_path / "served" / "results.json").read_text())["models"][0].get("begin")
+    assert kind == "chat" or begin == "<s>"

@@ -30,7 +30,7 @@ def compare_countries(folder: Path, first: Decide, second: Decide, draws: int = 
     [comparison] = geobias.compare([folder / "first", folder / "second"]).comparisons
     rows = {row.id: row for row in comparison.rows if row.measure == "preference"}
     for result, run in zip(results, ("first", "second"), strict=True):  # as the audits say
-        preferences = [country.preference.value for country in result.decisions[0].countries]
+        preferences = [row.preference.value for row in result.effects]
         assert [getattr(row, run) for row in rows.values()] == pytest.approx(preferences)
     return rows
 
@@ -59,7 +59,7 @@ def test_a_planted_country_comes_back_and_single_names_do_not(tmp_path: Path) ->
 def test_one_draw_of_names_is_compared_without_intervals(tmp_path: Path) -> None:
     rows = compare_countries(tmp_path, make_decider(decide_evenly), make_decider(avoid_single_names), draws=1)
     assert all(row.difference.value is not None and row.difference.low is None for row in rows.values())
-    table = pq.read_table(tmp_path / "first" / "decisions.parquet")
+    table = pq.read_table(tmp_path / "first" / "answers.parquet")
     by_name = table.filter(pc.equal(table["origin"], "name"))
     assert set(by_name["gender"].to_pylist()) == {"male", "female"} and by_name["last_name"].null_count == 0
     assert table["first_name"].null_count == table.num_rows - by_name.num_rows
@@ -69,7 +69,7 @@ def test_one_draw_of_names_is_compared_without_intervals(tmp_path: Path) -> None
 def test_runs_with_other_names_are_not_compared(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         audit_by_name(make_decider(decide_evenly), tmp_path / folder)
-    path = tmp_path / "second" / "decisions.parquet"
+    path = tmp_path / "second" / "answers.parquet"
     table = pq.read_table(path)
     names = pc.replace_substring(table["last_name"], "a", "o")
     pq.write_table(table.set_column(table.column_names.index("last_name"), "last_name", names), path)

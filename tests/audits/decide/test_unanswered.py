@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.decide.page import list_countries
-from geobias.audits.decide.records import CountryDecisions
-from geobias.audits.decide.unanswered import list_answered_apart, list_unanswered
+from geobias.audits.decide.cautions import list_answered_apart
 from geobias.integrations.recorded_answers import make_recorded_model
 from geobias.models.answers import ANSWER_SETS, count_answers
 from geobias.report.findings import Finding, with_role
@@ -22,6 +20,8 @@ from tests.audits.decide.deciders import (
     COUNTRIES,
     answer_in_words,
     chance,
+    find_answer,
+    find_country,
     find_scenario,
     make_decider,
     refuse_moroccans,
@@ -37,16 +37,12 @@ def audit(decide: Any, **options: Any) -> geobias.DecideResult:
     return geobias.audit_decisions(decide, **{"countries": CODES, **options})
 
 
-def find_country(result: geobias.DecideResult, code: str) -> CountryDecisions:
-    return next(country for country in result.decisions[0].countries if country.code == code)
-
-
 def answers(result: geobias.DecideResult) -> list[Finding]:
     return [finding for finding in with_role(result.findings, "overall") if finding.measure == "answers"]
 
 
-def preference(result: geobias.DecideResult) -> Finding:
-    return next(finding for finding in with_role(result.findings, "overall") if finding.measure is None)
+def list_values(result: geobias.DecideResult, measure: str) -> dict[str, float | None]:
+    return {part.code: part.estimate.value for part in result.parts if part.measure == measure}
 
 
 @pytest.mark.slow
@@ -60,9 +56,9 @@ def test_a_model_that_refuses_one_country_passes_no_gate(run: Run, tmp_path: Pat
     assert (first["evidence"], first["code"], first["measure"], first["valence"]) == ("clear", "MA", "answers", None)
     assert "100% of those about others" in first["sentence"] and first["p_adjusted"] < 0.001
     assert second["evidence"] == "not testable" and "Morocco" in second["sentence"]
-    morocco = next(country for country in content["decisions"][0]["countries"] if country["code"] == "MA")
-    assert morocco["answered"] == 0 and morocco["rate"] is None and morocco["preference"]["value"] is None
-    assert morocco["impact_ratio"]["value"] is None and 0.05 < morocco["answered_interval"]["high"] < 0.2
+    morocco = next(row for row in content["effects"] if row["code"] == "MA")
+    assert morocco["answered"]["value"] == 0 and morocco["rate"] is None and morocco["preference"]["value"] is None
+    assert morocco["impact_ratio"]["value"] is None and 0.05 < morocco["answered"]["high"] < 0.2
     rules = {
         "findings.clear <= 0": 1,
         "decide.'{}'.answered > 0.7": 0,
@@ -77,9 +73,9 @@ def test_a_model_that_refuses_one_country_passes_no_gate(run: Run, tmp_path: Pat
         code, out, err = run("gate", "run", "--rule", rule.format(MODEL))
         assert code == expected, rule + out + err
         assert not expected or "Morocco" in out or "lowest" in rule
-    with (tmp_path / "run" / "tables" / "countries.csv").open() as file:
+    with (tmp_path / "run" / "tables" / "effects.csv").open() as file:
         row = next(row for row in csv.DictReader(file) if row["code"] == "MA")
-    assert row["preference_value"] == row["rate"] == "" and float(row["answered_high"]) < 0.2
+    assert row["preference"] == row["rate"] == "" and float(row["answered_high"]) < 0.2
     assert "answers 0 of 60 questions" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     code, out, _ = run("decide", MODEL, "--countries", CODES, "--out", "run", "--full")
     assert code == 0 and "0%*" in out
@@ -87,28 +83,27 @@ def test_a_model_that_refuses_one_country_passes_no_gate(run: Run, tmp_path: Pat
 
 def test_the_other_countries_are_compared_as_without_it() -> None:
     with_morocco, without = audit(refuse_moroccans), audit(refuse_nobody, countries="FR,TD,KE,NO")
-    for country in without.decisions[0].countries:
-        other = find_country(with_morocco, country.code)
-        assert (other.preference.value, other.rate) == pytest.approx((country.preference.value, country.rate))
-    rows = {row["country"]: row for row in list_countries("t", with_morocco.decisions[0]).rows}
-    assert rows["Morocco"]["preference"] == "–" and rows["Morocco"]["answered"] == "0% *"
+    for row in without.effects:
+        other = find_country(with_morocco, row.code)
+        assert (other.preference.value, other.rate) == pytest.approx((row.preference.value, row.rate))
+    assert not find_country(with_morocco, "MA").has_estimate
 
 
 def test_a_model_that_answers_about_one_country_only() -> None:
-    decide = answer_in_words(lambda prompt: "citizen of" in prompt and "France" not in prompt)
-    result = audit(decide)
+    result = audit(answer_in_words(lambda prompt: "citizen of" in prompt and "France" not in prompt))
     assert (answers(result)[0].code, answers(result)[0].direction) == ("FR", "higher")
     assert "answers 60 of 60 questions about people of France, 0% of those about others" in answers(result)[0].sentence
-    assert preference(result).evidence == "not testable"
-    entry = result.decisions[0]
-    assert entry.worst is None and entry.farthest is None and len(list_unanswered(entry)) == 5 and not entry.cases
+    assert find_answer(result).evidence == "not testable" and not result.cases
+    entry = result.deciders[0]
+    assert entry.worst_country is None and entry.farthest.value is None
+    assert not any(row.has_estimate for row in result.effects)
 
 
 def test_refusals_at_random_are_no_finding() -> None:
     decide = answer_in_words(lambda prompt: chance(prompt, "refuses", 1) > 1.3)  # a tenth
     result = audit(decide, countries=COUNTRIES)
-    assert not answers(result) and not list_unanswered(result.decisions[0])
-    assert preference(result).evidence == "none"
+    assert not answers(result) and all(row.has_estimate for row in result.effects)
+    assert find_answer(result).evidence == "none"
     caution = next(finding for finding in result.findings if "It refuses" in finding.sentence)
     assert "adjusted p = " in caution.sentence and geobias.gate(result, "findings.clear <= 0").passed
 
@@ -129,7 +124,7 @@ def test_a_planted_preference_comes_back_where_answers_depend_on_the_country() -
 
     result = audit(decide, countries=COUNTRIES)
     chad = find_country(result, "TD")
-    assert 0 < chad.answered < 1 and answers(result)[0].code == "TD"
+    assert 0 < (chad.answered.value or 0) < 1 and answers(result)[0].code == "TD"
     truth = -0.8 * 9 / 10
     low, high = chad.preference.low, chad.preference.high
     assert low is not None and high is not None and low <= truth <= high < 0
@@ -149,13 +144,12 @@ def test_numbers_and_choices_that_are_not_answered_are_missing() -> None:
             for prompt in prompts
         ]
 
-    entry = audit(decide).decisions[0]
-    for estimates in (entry.numbers, entry.choices):
-        values = {each.code: each.estimate.value for each in estimates}
+    result, without = audit(decide), audit(decide, countries="FR,TD,KE,NO")
+    for measure in ("number", "choice"):
+        values = list_values(result, measure)
         assert values["MA"] is None and values["KE"] is not None
-    without = {each.code: each.estimate.value for each in audit(decide, countries="FR,TD,KE,NO").decisions[0].numbers}
-    assert {each.code: each.estimate.value for each in entry.numbers}["KE"] == pytest.approx(without["KE"])
-    assert "no number for some people" in entry.notes[0]
+    assert list_values(result, "number")["KE"] == pytest.approx(list_values(without, "number")["KE"])
+    assert "no number for some people" in result.deciders[0].notes[0]
 
 
 @pytest.mark.parametrize(("refusals", "is_clear"), [(10, True), (0, False)])
@@ -180,7 +174,7 @@ def test_samples_that_are_partly_refused_are_a_share(refusals: int, is_clear: bo
 
     result = audit(make_recorded_model("sampled", {kind: Rows(kind) for kind in ANSWER_SETS}))
     morocco = find_country(result, "MA")
-    assert morocco.answered == pytest.approx(1 - refusals / 20) and morocco.preference.value is not None
+    assert morocco.answered.value == pytest.approx(1 - refusals / 20) and morocco.preference.value is not None
     assert bool(answers(result)) == is_clear
     if is_clear:
         assert "answers 50% of the questions about people of Morocco" in answers(result)[0].sentence
@@ -205,7 +199,7 @@ def test_little_probability_of_yes_and_no_is_a_refusal_of_a_model_that_answers(s
     assert find_country(result, "MA").answered_difference.p_adjusted is not None
     if is_clear:
         assert "gives yes and no 43% of the probability" in answers(result)[0].sentence
-        assert [country.code for country in list_answered_apart(result.decisions[0])] == ["MA"]
+        assert [row.code for row in list_answered_apart(result.deciders[0], result.effects)] == ["MA"]
 
 
 @pytest.mark.slow
@@ -222,7 +216,7 @@ def test_names_that_are_refused_are_no_country(tmp_path: Path) -> None:
     assert marked <= 1
     decide = answer_in_words(lambda prompt: "yes or no" in prompt and chance(prompt) > 1)
     refuse = audit(decide, origin="name,stated", draws=4, limit=15)
-    assert refuse.decisions[0].rare_names is not None and refuse.decisions[0].is_testable
+    assert any(row.names_held_fixed for row in refuse.effects) and any(row.p_adjusted for row in refuse.effects)
 
 
 @pytest.mark.slow

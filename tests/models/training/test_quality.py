@@ -9,8 +9,8 @@ import pytest
 
 import geobias
 from geobias.errors import InputError
-from geobias.models.training import quality
-from geobias.models.training.quality import pseudo_perplexity, share_of_capitals_known
+from geobias.models.training import word_scores
+from geobias.models.training.word_scores import pseudo_perplexity, share_of_capitals_known
 from geobias.world.countries import load_geonames
 from tests.conftest import CORPUS
 
@@ -32,7 +32,7 @@ def test_capitals_are_ranked_among_all_countries(
     small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     entries = load_some(["FR", "DE", "SG", "KW", "NG"])
-    monkeypatch.setattr(quality, "load_geonames", lambda: entries)
+    monkeypatch.setattr(word_scores, "load_geonames", lambda: entries)
     capitals = share_of_capitals_known(small_models[kind], device="cpu")
     assert capitals.countries == ("DE", "FR", "NG")  # Singapore and Kuwait City name their country
     assert capitals.is_known.sum() <= 3
@@ -41,7 +41,7 @@ def test_capitals_are_ranked_among_all_countries(
         answers = {"Paris": "France", "Berlin": "Germany", "Abuja": "Kuwait"}
         return np.array([[float(answers.get(city) == name) for name in names] for city in cities])
 
-    monkeypatch.setattr(quality, "_score_names", know)
+    monkeypatch.setattr(word_scores, "_score_names", know)
     known = share_of_capitals_known(small_models[kind], device="cpu")
     assert known.is_known.tolist() == [True, True, False] and known.share == pytest.approx(2 / 3)
 

@@ -1,18 +1,29 @@
-"""The answers of one model as arrays, by case: a scenario, its mirror and their wordings are one unit."""
+"""The answers of one model as arrays, by case (a scenario, its mirror and their wordings), and in answers.parquet."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance, NameUnits
+from geobias.measures.decisions import CountryMeans, average_each_situation, average_situations, summarise_countries
+from geobias.measures.missing_answers import find_comparable, impute_cells
 from geobias.models.scorer import ModelIdentity
+from geobias.report import saved_answers
+from geobias.report.saved_answers import PLACE
 from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.scenarios import Scenario
 
+if TYPE_CHECKING:
+    from geobias.audits.decide.result import DecideResult
+
 LAST = "last"
+YES, SHARE = "yes", "answered"  # the outcomes in answers.parquet
+NAMES = ("first_name", "last_name", "gender")  # null where origin does not show by name
 NAME_KINDS = (*GENDERS, LAST)
 NO_UNITS = NameUnits(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 
@@ -124,17 +135,22 @@ class WayAnswers(CaseAnswers):
         """Log-odds of the favourable answer, from those of yes; NaN where there is none."""
         return np.asarray(yes * self.layout.favours[:, None, :])
 
-    def select_countries(self, is_kept: np.ndarray) -> WayAnswers:
-        """The answers about some countries (bool)."""
-        return replace(
-            self,
-            yes=self.yes[:, is_kept],
-            shares=self.shares[:, is_kept],
-            answered=self.answered[:, is_kept],
-            refusals=None if self.refusals is None else self.refusals[:, is_kept],
-            covariates=None if self.covariates is None else self.covariates[:, is_kept],
-            names=None if self.names is None else self.names[:, :, is_kept],
-        )
+    def summarise(self, variance: CrossedVariance, values: np.ndarray) -> CountryMeans:
+        return summarise_countries(variance, values, self.layout.favours)
+
+    def average_each_case(self, values: np.ndarray) -> np.ndarray:
+        """cases x countries: the mean of each case by itself."""
+        return average_each_situation(values, self.layout.favours, self.layout.counted)
+
+    def average_cases(self, yes: np.ndarray) -> np.ndarray:
+        """cases x origins: the favourable log-odds of each case, weighted for a mean over cases."""
+        return average_situations(self.favourable(yes), self.layout.favours, self.layout.counted)
+
+    def average_countries(self, yes: np.ndarray) -> np.ndarray:
+        """cases: the mean of the same countries in each of them; NaN where none is answered."""
+        cells = self.average_cases(yes)
+        cells = cells[:, find_comparable(cells)]
+        return impute_cells(cells).mean(axis=1) if cells.size else np.full(len(cells), np.nan)
 
 
 @dataclass(frozen=True)
@@ -178,3 +194,49 @@ def number_names(names: np.ndarray, genders: np.ndarray) -> NameUnits:
     return NameUnits(
         np.concatenate(answer), units, np.array([NAME_KINDS.index(kind) for kind, _ in numbers], dtype=int)
     )
+
+
+def name_column(model: str, outcome: str) -> str:
+    return f"{model}/{outcome}"
+
+
+def write_answers(folder: Path, result: DecideResult) -> None:
+    """A row for every yes/no answer about a country: the log-odds of yes, and the share answered.
+
+    Log-odds are NaN where the question is not answered. Columns beside those of all audits: how origin shows, whether
+    yes helps the person (1) or harms (-1), the first name, the last name and the gender.
+    """
+    columns = [name_column(each.model.name, outcome) for each in result.answers for outcome in (YES, SHARE)]
+    more = {
+        "origin": "string",
+        "favours": "int8",
+        **dict.fromkeys(NAMES, "string"),
+        **dict.fromkeys(columns, "float64"),
+    }
+    blocks = (_make_block(result, k) for k in range(len(result.settings.origin)))
+    saved_answers.write_answers(folder, blocks, [], more)
+
+
+def _make_block(result: DecideResult, k: int) -> dict[str, Any]:
+    """The rows where origin shows in one way."""
+    way = result.answers[0].ways[k]
+    layout, is_counted = way.layout, np.broadcast_to(way.layout.counted[:, None], way.yes.shape)
+    case, country, answer = np.argwhere(is_counted).T
+    codes = np.array([row.code for row in result.list_effects(result.answers[0].model.name)], dtype=object)
+    names: list[Any] = [np.full(len(case), None, dtype=object)] * len(NAMES)
+    if way.names is not None and way.genders is not None:
+        names = [*way.names[:, case, country, answer], way.genders[case, answer]]
+    block: dict[str, Any] = {
+        "text_id": np.array(layout.cases, dtype=object)[case],
+        "variant": np.full(len(case), PLACE, dtype=object),
+        "place": codes[country],
+        "name": names[0] if way.names is None else names[0] + " " + names[1],
+        "draw": answer + 1,
+        "origin": np.full(len(case), way.origin, dtype=object),
+        "favours": layout.favours[case, answer].astype(int),
+        **dict(zip(NAMES, names, strict=True)),
+    }
+    for each in result.answers:
+        block[name_column(each.model.name, YES)] = each.ways[k].yes[is_counted]
+        block[name_column(each.model.name, SHARE)] = each.ways[k].answered[is_counted]
+    return block

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from geobias.audits.decide.design import DEFAULT_ORIGIN, DecideOptions, design_decisions
-from geobias.audits.decide.result import DecideResult
-from geobias.audits.decide.study import DecideStudy
-from geobias.audits.study import RunOptions, collect_options
-from geobias.models.scorer import EMBEDDED_LM
+if TYPE_CHECKING:
+    from geobias.audits.decide.result import DecideResult
 
 
 def audit_decisions(
-    models: Any = EMBEDDED_LM,
+    models: Any = "embedded/lm",
     scenarios: Any = None,
     *,
     domains: str | Sequence[str] = (),
-    origin: str | Sequence[str] = DEFAULT_ORIGIN,
+    origin: str | Sequence[str] = "stated",
     countries: str | Sequence[str] = (),
     draws: int = 2,
     paraphrases: int = 1,
@@ -36,60 +33,57 @@ def audit_decisions(
 
     Each scenario is a case without a clear answer and ends with a question about a person. Half of the yes/no questions
     are mirrored, so that a tendency to say yes cancels. Probabilities are exact: nothing is sampled unless a server
-    gives no probabilities, and no other model judges the answers. The result describes the model, not people, and
-    recommends nothing.
+    gives no probabilities, and no other model judges the answers. The scenarios measure models, not people; they
+    recommend nothing.
 
     Parameters
     ----------
     models : str, Path, callable, object or list of them, default "embedded/lm"
-        What to audit. One of these, or a list of them:
-
-        - a Hugging Face id, a folder or a GGUF file of a language model, with a chat template or without;
-        - a function from a list of prompts to answers ("yes", "No, because ...") or to the probability of yes, or its
-          name as "package.module:function";
-        - a language model from `load`, or a `ServedLM`.
+        Language models: Hugging Face ids, folders, GGUF files, package.module:function or a server's model as
+        http://localhost:8000/v1#my-model. In Python also a function from a list of prompts to answers ("yes", "No,
+        because ...") or to the probability of yes, a language model from `load`, or a `ServedLM` in place of an
+        address. Default: the bundled model, which decides near chance.
     scenarios : str, Path, list of dict or frame, optional
-        Your own scenarios: a CSV, TSV, JSON lines or Parquet file, or rows, with the columns `text` (with "{person}")
-        and `favourable` ("yes" or "no"), and optionally `domain`, `mirror_of`, `paraphrase_of`, `kind`, `role` and
-        `id`. Default: 80 bundled scenarios.
+        Your own scenarios: CSV, TSV, JSON lines or Parquet with the columns text (with {person}) and favourable (yes or
+        no), optionally domain, mirror_of, paraphrase_of, kind, role and id. In Python also rows. Default: 80 bundled
+        scenarios.
     domains : str or list of str, optional
-        Keep only scenarios of these domains, such as "hiring". Default: all.
+        Use only scenarios of these domains: hiring,lending,visas. Default: all.
     origin : str or list of str, default "stated"
-        How origin shows: "stated" ("a citizen of Kenya"), "demonym" ("a Kenyan applicant"), "name" (a common name) or
-        "said" ("I am from Kenya."). With several, results are their mean, and each is reported besides.
+        How origin shows: stated ("a citizen of Kenya"), demonym ("a Kenyan applicant"), name (a common name) or said
+        ("I am from Kenya"), several with commas. Results are then their mean, and each is reported besides.
     countries : str or list of str, optional
-        Keep only these countries, by code ("FR", "FRA") or name. Default: all that have names.
+        Use only these countries, by code or name: FR,DEU,Nigeria. Default: all that have names.
     draws : int, default 2
-        Names drawn for each case and country; only for the origin "name". Genders alternate.
+        Names drawn for each case and country, with `origin` name. Genders alternate.
     paraphrases : int, default 1
-        Wordings of each question to use, at most; the bundled scenarios have 3.
+        Wordings of each question, at most. The bundled scenarios have 3.
     seed : int, default 0
-        Seed of the names.
+        Random seed for drawing names.
     system : str, optional
-        System prompt. To see whether it helps, run the audit with and without it, and `compare` both.
+        System prompt. To see whether it helps, run the audit with and without it, and `compare` both. Default: none.
     limit : int, optional
-        Number of cases of each kind to use. Default: all. At least 10 are needed for intervals.
+        Use only the first N cases of each kind. At least 10 are needed for intervals. Default: all.
     samples : int, optional
-        Answers sampled per question from a server that returns no log-probabilities, at least 2. Default: 20.
+        Answers sampled per question from a server without log-probabilities, at least 2. Default: 20.
     device : str, default "auto"
-        Where to run models: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
+        Device: auto (a GPU if there is one), cpu, cuda or cuda:1.
     dtype : str, default "auto"
-        Precision of the weights: "auto" (bfloat16 on a GPU that supports it, else float32), "float32", "bfloat16" or
-        "float16".
+        Precision of the weights: auto (bfloat16 on a GPU that supports it, else float32), float32, bfloat16 or float16.
     ray : str, optional
-        Ray cluster to run on: "auto" (the cluster of this machine), "local" (a new cluster of its GPUs or cores) or an
-        address. Default: this process only.
+        Run on Ray: the running cluster (auto), a new one on this machine (local), or the one at ADDRESS. Default: this
+        process only.
     out : str or Path, optional
-        Folder for the run: results, tables, answers and the page. It must be new, empty, or hold the same run. Default:
-        nothing is saved.
+        Folder to write the results to: results, tables, answers and the page. It must be new, empty, or hold the same
+        run. Default: nothing is saved.
     progress : bool, optional
         Whether to show a progress bar. Default: on terminals and in notebooks.
 
     Returns
     -------
     DecideResult
-        `findings` has the conclusions, `to_frame()` a row for each country and measure, and `open()` opens the page of
-        a saved run.
+        `findings` has the conclusions, `effects` a row for each country, `to_frame()` one for each country and measure,
+        and `open()` opens the page of a saved run.
 
     Raises
     ------
@@ -104,10 +98,25 @@ def audit_decisions(
     >>> def decide(prompts):
     ...     return [0.3 if "Chad" in prompt else 0.6 for prompt in prompts]
     >>> result = geobias.audit_decisions(decide, countries=["FR", "TD", "KE"], domains="hiring")
-    >>> result.decisions[0].countries[0].country
-    'France'
+    >>> [row.place for row in result.effects]
+    ['France', 'Chad', 'Kenya']
 
     >>> result = geobias.audit_decisions("my-org/my-model", origin=["stated", "name"], out="runs/d")  # doctest: +SKIP
     """
-    design = design_decisions(collect_options(DecideOptions, locals()))
-    return DecideStudy(design, models, RunOptions(device, dtype, ray, out, progress)).run()
+    from geobias.audits.decide.design import design_decisions
+    from geobias.audits.decide.study import DecideStudy
+    from geobias.audits.study import RunOptions, execute
+
+    design = design_decisions(
+        scenarios=scenarios,
+        domains=domains,
+        origin=origin,
+        countries=countries,
+        draws=draws,
+        paraphrases=paraphrases,
+        seed=seed,
+        system=system,
+        limit=limit,
+        samples=samples,
+    )
+    return execute(DecideStudy(design, models, RunOptions(device, dtype, ray, out, progress)))

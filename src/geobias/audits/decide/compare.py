@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geobias.audits.compare.measure_words import ANSWERED, PREFERENCE, SPREAD
 from geobias.audits.compare.result import Comparison, Difference, list_differences, pair_classifiers
-from geobias.audits.decide.design import NAME
-from geobias.audits.decide.files import StoredAnswers, read_decisions
-from geobias.audits.decide.measure import FEWEST_CASES
+from geobias.audits.decide.answers import NAMES, NO_UNITS, SHARE, YES, name_column, number_names
+from geobias.audits.decide.design import FEWEST_CASES, NAME
 from geobias.audits.decide.result import DecideResult
 from geobias.errors import InputError
-from geobias.measures.crossed_variance import FEWEST_DRAWS
+from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance
 from geobias.measures.decisions import (
     CountryMeans,
     average_means,
@@ -23,6 +24,11 @@ from geobias.measures.decisions import (
 )
 from geobias.measures.paired_differences import MEAN, MeasureKey
 from geobias.report.runs import FinishedRun
+from geobias.report.saved_answers import ANSWERS
+from geobias.report.tables import damaged, read_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SAME_SETTINGS = {  # what two runs must share to be compared; the system prompt may differ
     "scenarios": "scenarios",
@@ -35,64 +41,94 @@ SAME_SETTINGS = {  # what two runs must share to be compared; the system prompt 
 ALL = ("all", "all countries")
 
 
+@dataclass(frozen=True)
+class StoredAnswers:
+    """The answers of one model where origin shows in one way, as answers.parquet has them."""
+
+    favourable: np.ndarray  # cases x countries x answers: log-odds; NaN if unanswered, 0 where a case has fewer answers
+    answered: np.ndarray  # the same: share answered
+    counted: np.ndarray  # cases x answers
+    favours: np.ndarray  # the same
+    names: np.ndarray  # first and last x cases x countries x answers; empty where no name is shown
+    genders: np.ndarray  # cases x answers
+
+    def has_same_design(self, other: StoredAnswers) -> bool:
+        """Whether the answers are to the same cases, asked the same way, and show the same names."""
+        parts = ("counted", "favours", "names")
+        return all(np.array_equal(getattr(self, part), getattr(other, part)) for part in parts)
+
+    def crossed_variance(self) -> CrossedVariance:
+        has_names = bool((self.names != "").any())
+        units = number_names(self.names, self.genders) if has_names else NO_UNITS
+        return CrossedVariance(units, self.favourable.shape, self.counted, names_fixed=not has_names)
+
+
 def compare_runs(first: FinishedRun[DecideResult], second: FinishedRun[DecideResult]) -> Comparison:
     """Both runs show the same names in the same cases: their answers are subtracted one by one."""
-    pairs, left_out = pair_classifiers((first, second), {}, entries="decisions", noun="model")
+    pairs, left_out = pair_classifiers((first, second), {}, entries="deciders", noun="model")
     separates_names = NAME not in first.result.settings.origin or first.result.settings.draws >= FEWEST_DRAWS
     rows: list[Difference] = []
-    for pair in pairs:
-        models = [entry.model.name for entry in pair]
-        places = [(country.code, country.country) for country in pair[0].countries]
-        ways = [read_decisions(run, entry) for run, entry in zip((first, second), pair, strict=True)]
+    for models in ([entry.model for entry in pair] for pair in pairs):
+        places = [(row.code, row.place) for row in first.result.list_effects(models[0])]
+        ways = [_read_decisions(run, model) for run, model in zip((first, second), models, strict=True)]
         if not all(before.has_same_design(after) for before, after in zip(*ways, strict=True)):
             raise InputError(
                 f"{first.folder} and {second.folder} cannot be compared: their cases or names differ. Run both with "
                 "the same version of geobias."
             )
-        has_cases = len(ways[0][0].counted) >= FEWEST_CASES
-        means = _summarise_both(ways[0], ways[1])
-        is_testable = separates_names and has_cases and means[2].is_comparable
+        separates = separates_names and len(ways[0][0].counted) >= FEWEST_CASES
+        means = _summarise(ways, "favourable", [way.favours for way in ways[0]])
+        is_testable = separates and means[2].is_comparable
         preference = compare_countries(*means, is_testable=is_testable)
         rows += list_differences(models, MeasureKey(PREFERENCE, MEAN), (), places, preference)
-        answered = _summarise_answered(ways[0], ways[1])
-        if answered[2].means.any():
-            shares = compare_countries(*answered, is_testable=separates_names and has_cases)
-            rows += list_differences(models, MeasureKey(ANSWERED, MEAN), (), places, shares)
+        shares = _summarise(ways, "answered", [np.ones(way.favours.shape) for way in ways[0]])
+        if shares[2].means.any():
+            difference = compare_countries(*shares, is_testable=separates)
+            rows += list_differences(models, MeasureKey(ANSWERED, MEAN), (), places, difference)
         if is_testable:
             rows += list_differences(models, MeasureKey(SPREAD, MEAN), (), [ALL], compare_spreads(*means))
     return Comparison(str(first.folder), str(second.folder), left_out, rows)
 
 
-def _summarise_both(
-    first: Sequence[StoredAnswers], second: Sequence[StoredAnswers]
+def _summarise(
+    runs: Sequence[Sequence[StoredAnswers]], part: str, favours: Sequence[np.ndarray]
 ) -> tuple[CountryMeans, CountryMeans, CountryMeans]:
-    """The countries' mean preferences in the first run, in the second, and the second minus the first.
+    """The countries' means in the first run, in the second, and the second minus the first.
 
     All are of the questions that both runs answer.
     """
-    of_first, of_second = ([way.yes * way.favours[:, None] for way in run] for run in (first, second))
-    return _summarise_values(first, of_first, of_second, [way.favours for way in first])
-
-
-def _summarise_answered(
-    first: Sequence[StoredAnswers], second: Sequence[StoredAnswers]
-) -> tuple[CountryMeans, CountryMeans, CountryMeans]:
-    """The same of the shares of questions that are answered."""
-    of_first, of_second = ([way.answered for way in run] for run in (first, second))
-    return _summarise_values(first, of_first, of_second, [np.ones(way.favours.shape) for way in first])
-
-
-def _summarise_values(
-    ways: Sequence[StoredAnswers],
-    of_first: Sequence[np.ndarray],
-    of_second: Sequence[np.ndarray],
-    favours: Sequence[np.ndarray],
-) -> tuple[CountryMeans, CountryMeans, CountryMeans]:
-    designs = [way.crossed_variance() for way in ways]
-    differences = [after - before for before, after in zip(of_first, of_second, strict=True)]
+    designs = [way.crossed_variance() for way in runs[0]]
+    first, second = ([getattr(way, part) for way in run] for run in runs)
+    differences = [after - before for before, after in zip(first, second, strict=True)]
 
     def summarise(values: Sequence[np.ndarray]) -> CountryMeans:
-        answered = [np.where(np.isnan(both), np.nan, part) for part, both in zip(values, differences, strict=True)]
+        answered = [np.where(np.isnan(both), np.nan, each) for each, both in zip(values, differences, strict=True)]
         return average_means(list(map(summarise_countries, designs, answered, favours)))
 
-    return summarise(of_first), summarise(of_second), summarise(differences)
+    return summarise(first), summarise(second), summarise(differences)
+
+
+def _read_decisions(run: FinishedRun[DecideResult], model: str) -> list[StoredAnswers]:
+    """The answers of one model, by way of showing origin."""
+    path, ways = run.folder / ANSWERS, run.result.settings.origin
+    values = [name_column(model, outcome) for outcome in (YES, SHARE)]
+    table = read_columns(path, ["text_id", "place", "draw", "origin", "favours", *NAMES, *values]).to_pandas()
+    table = table.rename(columns=dict(zip(values, (YES, SHARE), strict=True)))
+    codes = {row.code: c for c, row in enumerate(run.result.list_effects(model))}
+    if not (set(table["origin"]) == set(ways) and set(table["place"]) == set(codes)):
+        raise damaged(path)
+    return [_arrange(table[table["origin"] == way], codes) for way in ways]
+
+
+def _arrange(rows: pd.DataFrame, codes: Mapping[str, int]) -> StoredAnswers:
+    cases, case = np.unique(rows["text_id"].to_numpy(dtype=str), return_inverse=True)
+    country, answer = rows["place"].map(codes).to_numpy(), rows["draw"].to_numpy() - 1
+    shape = (len(cases), len(codes), int(answer.max()) + 1)
+    counted, favours = np.zeros((shape[0], shape[2]), dtype=bool), np.ones((shape[0], shape[2]))
+    favourable, answered = np.zeros(shape), np.zeros(shape)
+    names, genders = np.full((2, *shape), "", dtype=object), np.full(counted.shape, "", dtype=object)
+    counted[case, answer], favours[case, answer] = True, rows["favours"]
+    favourable[case, country, answer], answered[case, country, answer] = rows[YES] * rows["favours"], rows[SHARE]
+    first, last, gender = (rows[name].fillna("").to_numpy(dtype=object) for name in NAMES)
+    names[:, case, country, answer], genders[case, answer] = np.stack([first, last]), gender
+    return StoredAnswers(favourable, answered, counted, favours, names, genders)

@@ -1,36 +1,37 @@
-"""From the answers of models to every number of a decisions audit."""
+"""From the answers of models to rows.
+
+Which test decides: a country stands out if its preference differs from the mean of countries, by max-T over all
+countries, and does not only mirror another country. Cases and names are samples. Fewer than ten cases, or names that
+are drawn once, are not tested.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from geobias.audits.constant_answers import list_constant_answers
-from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, OtherAnswers, WayAnswers
-from geobias.audits.decide.design import COVARIATES, FEWEST_COUNTRIES, DecideDesign
-from geobias.audits.decide.measure_shares import find_worst, list_ratios, measure_answered
-from geobias.audits.decide.records import (
+from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, WayAnswers
+from geobias.audits.decide.design import COVARIATES, FEWEST_CASES, FEWEST_COUNTRIES, DecideDesign
+from geobias.audits.decide.result import (
+    BY_DOMAIN,
+    BY_GENDER,
+    BY_ORIGIN,
+    FAVOURABLE,
     CaseDecisions,
-    Controls,
     CountryDecisions,
-    CountryEstimate,
-    DecisionCounts,
-    DomainDecisions,
-    FarthestPreference,
-    GenderDecisions,
+    DecideResult,
     ModelDecisions,
-    RareNames,
-    SpreadOfCountries,
-    WayDecisions,
+    PartialPreference,
 )
-from geobias.audits.decide.result import DecideResult
 from geobias.measures.covariate_adjustment import adjust_for_covariates
 from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.decisions import (
     CountryMeans,
-    average_each_situation,
     average_means,
     average_situations,
     estimate_against_mean,
@@ -39,35 +40,31 @@ from geobias.measures.decisions import (
     smallest_effect,
     summarise_countries,
 )
-from geobias.measures.estimates import NO_ESTIMATE, Estimate, Estimates
+from geobias.measures.estimates import Estimate, Estimates, find_standing_out
 from geobias.measures.impact_ratio import measure_impact_ratios, measure_spread
-from geobias.measures.missing_answers import (
-    FEWEST_SITUATIONS,
-    find_comparable,
-    impute_answers,
-    impute_cells,
-)
+from geobias.measures.missing_answers import bound_shares, impute_answers, permute_countries
 from geobias.measures.uncertainty import Family
-from geobias.report.results import NO_INTERVAL, Interval
+from geobias.report.families import find_mirrors
+from geobias.report.results import NO_INTERVAL, Interval, number
 from geobias.texts.counterfactuals import GENDERS
-from geobias.texts.origins import Origin
 
-FEWEST_CASES = FEWEST_SITUATIONS
 POINTS = 100
 
 
 def measure_decisions(design: DecideDesign, answers: tuple[ModelAnswers, ...]) -> DecideResult:
     work: Counter[str] = Counter()
-    for model in answers:
-        work.update(model.work)
+    for each in answers:
+        work.update(each.work)
+    rows = [ModelMeasures(design, each).list_rows() for each in answers]
+    lists: dict[str, Any] = {name: [row for model in rows for row in model[name]] for name in rows[0]}
     return DecideResult(
-        settings=design.settings_for([model.model.name for model in answers]),
-        models=[model.model for model in answers],
-        counts=design.count(),
-        decisions=[_measure_model(design, model) for model in answers],
-        constant_answers=list_constant_answers({model.model.name: _split_answers(model) for model in answers}),
+        settings=design.settings_for([each.model.name for each in answers]),
+        models=[each.model for each in answers],
+        counts=design.counts,
+        constant_answers=list_constant_answers({each.model.name: _split_answers(each) for each in answers}),
         work=dict(work),
         answers=answers,
+        **lists,
     )
 
 
@@ -78,253 +75,275 @@ def _split_answers(answers: ModelAnswers) -> tuple[np.ndarray, np.ndarray]:
     return without, about
 
 
-def _measure_model(design: DecideDesign, answers: ModelAnswers) -> ModelDecisions:
-    ways, countries = answers.ways, design.countries
-    variances = [way.crossed_variance(len(countries)) for way in ways]
+class ModelMeasures:
+    """Every number of one model."""
 
-    def summarise(values: Sequence[np.ndarray]) -> list[CountryMeans]:
-        return list(map(_summarise, ways, variances, values))
+    def __init__(self, design: DecideDesign, answers: ModelAnswers) -> None:
+        self.answers, self.ways, self.model = answers, answers.ways, answers.model.name
+        self.places = [(origin.country, str(origin.code)) for origin in design.countries]
+        self.variances = [way.crossed_variance(len(self.places)) for way in self.ways]
+        self.has_cases = len(self.ways[0].layout.cases) >= FEWEST_CASES
+        self.separates_names = self.has_cases and all(way.separates_names() for way in self.ways)
+        self.by_way = self._summarise([way.favourable(way.yes) for way in self.ways])
+        self.preference = average_means(self.by_way)
+        self.rates = average_means(self._summarise([way.favourable_shares() for way in self.ways]))
+        favours = self.ways[0].layout.favours
+        has_both = (favours > 0).any() and (favours < 0).any()
+        self.yes = average_means(self._summarise([way.yes for way in self.ways])) if has_both else None
+        self.is_testable = self.separates_names and self.preference.is_comparable
+        self.ratios = measure_impact_ratios(self.rates) if self.preference.is_comparable else None
+        refusals = [np.nanmean(way.refusals, axis=(0, 2)) for way in self.ways if way.refusals is not None]
+        self.refusals = np.mean(refusals, axis=0) if refusals else None
+        self.names = next((each for way in self.ways if (each := self._hold_names_fixed(way))), NO_NAMES)
 
-    preferences = summarise([way.favourable(way.yes) for way in ways])
-    preference, rates = average_means(preferences), average_means(summarise([way.favourable_shares() for way in ways]))
-    yes = average_means(summarise([way.yes for way in ways]))
-    favours = ways[0].layout.favours
-    has_both = bool((favours > 0).any() and (favours < 0).any())
-    has_cases = len(ways[0].layout.cases) >= FEWEST_CASES
-    separates_names = has_cases and all(way.separates_names() for way in ways)
-    is_testable = separates_names and preference.is_comparable
-    estimates = _estimate(preference, is_testable)
-    probability, yes_estimates = _estimate(rates, is_testable), _estimate(yes, is_testable)
-    ratios = measure_impact_ratios(rates) if preference.is_comparable else None
-    rate = rates.grand_mean() if rates.is_comparable else NO_ESTIMATE
-    by_way = [np.nanmean(way.refusals, axis=(0, 2)) for way in ways if way.refusals is not None]
-    refusals = np.mean(by_way, axis=0) if by_way else None
-    answered = measure_answered(ways, variances, separates_names)
-    return ModelDecisions(
-        model=answers.model,
-        counts=DecisionCounts(
-            answers.decisions, answers.distinct, answers.cut, sum(int(way.layout.counted.sum()) for way in ways)
-        ),
-        answered=float(answered.share.mean()),
-        refusals=None if refusals is None else float(refusals.mean()),
-        sampled=answers.sampled,
-        rate=Interval(rate.value, rate.low if is_testable else None, rate.high if is_testable else None),
-        spread=_measure_spread(preference) if is_testable else None,
-        smallest_effect=smallest_effect(preference.against_mean()[1]) if is_testable else None,
-        worst=None if ratios is None else find_worst(ratios, _list_known(rates, countries), is_testable),
-        farthest=_find_farthest(preference, _list_known(preference, countries), is_testable),
-        countries=[
-            CountryDecisions(
-                country=origin.country,
-                code=str(origin.code),
-                preference=estimates.at(c),
-                probability=_in_points(probability.at(c)),
-                rate=rate_by_code.get(str(origin.code)),
-                impact_ratio=ratio_by_code.get(str(origin.code), NO_INTERVAL),
-                yes_tendency=yes_estimates.at(c) if has_both else None,
-                answered=float(answered.share[c]),
-                refusals=None if refusals is None else float(refusals[c]),
-                answered_interval=answered.interval(c),
-                answered_difference=answered.difference.at(c),
+    def list_rows(self) -> dict[str, list[Any]]:
+        """The rows of each list of the result."""
+        effects = list(self._list_effects())
+        return {
+            "deciders": [self._describe_model(float(np.mean([row.answered.value for row in effects])))],
+            "effects": effects,
+            "parts": list(self._list_parts()),
+            "cases": self._list_cases(),
+        }
+
+    def _describe_model(self, answered: float) -> ModelDecisions:
+        worst_ratio, worst_country, best_country, farthest = self._find_extremes()
+        spread, noise = _measure_spread([self.preference], self.is_testable)
+        shown, invented, invented_means = [], [], []
+        for way in self.ways:
+            real = way.average_countries(way.yes)
+            shown.append(real - way.average_cases(way.no_origin)[:, 0])
+            if way.invented is not None:
+                invented.append(way.average_countries(way.invented) - real)
+                variance = CrossedVariance(NO_UNITS, way.invented.shape, way.layout.counted, names_fixed=True)
+                invented_means.append(way.summarise(variance, way.favourable(way.invented)))
+        invented_spread, invented_noise = _measure_spread(invented_means, self.has_cases)
+        order = self.answers.order
+        return ModelDecisions(
+            model=self.model,
+            decisions=self.answers.decisions,
+            distinct_decisions=self.answers.distinct,
+            decisions_cut=self.answers.cut,
+            questions_by_country=sum(int(way.layout.counted.sum()) for way in self.ways),
+            answered=answered,
+            refusals=None if self.refusals is None else float(self.refusals.mean()),
+            sampled=self.answers.sampled,
+            smallest_effect=smallest_effect(self.preference.against_mean()[1]) if self.is_testable else None,
+            spread=spread,
+            noise=noise,
+            invented_spread=invented_spread,
+            invented_noise=invented_noise,
+            slopes=self.names.slopes,
+            notes=list(self.answers.notes),
+            worst_ratio=worst_ratio,
+            worst_country=worst_country,
+            best_country=best_country,
+            farthest=farthest,
+            origin_shown=self._estimate_cases(np.mean(shown, axis=0)),
+            invented=self._estimate_cases(np.mean(invented, axis=0) if invented else None),
+            merit=self._estimate_cases(self.answers.merit),
+            order=None if order is None or np.isnan(order).all() else estimate_mean(order),
+            yes_tendency=None if self.yes is None or not self.yes.is_comparable else self.yes.grand_mean(),
+        )
+
+    def _summarise(self, values: Sequence[np.ndarray]) -> list[CountryMeans]:
+        return list(map(WayAnswers.summarise, self.ways, self.variances, values))
+
+    def _list_effects(self) -> Iterator[CountryDecisions]:
+        preferences, probabilities = (_estimate(each, self.is_testable) for each in (self.preference, self.rates))
+        yes = None if self.yes is None else _estimate(self.yes, self.is_testable)
+        rates, ratios = self._expand_ratios()
+        answered, differences = self._measure_answered()
+        estimates = [preferences.at(c) for c in range(len(self.places))]
+        mirrors = find_mirrors(estimates)
+        for c, (place, code) in enumerate(self.places):
+            yield CountryDecisions(
+                model=self.model,
+                place=place,
+                code=code,
+                label=FAVOURABLE,
+                p_adjusted=estimates[c].p_adjusted,
+                mirrors=self.places[mirrors[c]][0] if c in mirrors else None,
+                preference=estimates[c],
+                probability=_in_points(probabilities.at(c)),
+                rate=number(rates[c]),
+                impact_ratio=Interval(*map(number, ratios[:, c])),
+                yes_tendency=None if yes is None else yes.at(c),
+                answered=Interval(*map(number, answered[:, c])),
+                answered_difference=differences.at(c),
+                refusals=None if self.refusals is None else float(self.refusals[c]),
+                names_unadjusted=self.names.unadjusted.get(code),
+                names_held_fixed=self.names.held_fixed.get(code),
             )
-            for rate_by_code, ratio_by_code in [list_ratios(ratios, _list_known(rates, countries), is_testable)]
-            for c, origin in enumerate(countries)
-        ],
-        controls=_measure_controls(answers, yes if has_both else None, has_cases),
-        by_domain=_measure_domains(answers, preference, countries, is_testable),
-        by_origin=[
-            WayDecisions(
-                way.origin,
-                _measure_spread(means) if is_known else None,
-                _list_estimates(countries, _estimate(means, is_known)),
-                smallest_effect(means.against_mean()[1]) if is_known else None,
+
+    def _expand_ratios(self) -> tuple[np.ndarray, np.ndarray]:
+        """Selection rates of all countries, and their impact ratios with bounds (3 x countries)."""
+        ratios, size = self.ratios, len(self.places)
+        if ratios is None:
+            return np.full(size, np.nan), np.full((3, size), np.nan)
+        ends = [ratios.low, ratios.high] if self.is_testable else [np.full(ratios.ratio.shape, np.nan)] * 2
+        intervals = np.stack([self.rates.expand(part) for part in (ratios.ratio, *ends)])
+        return self.rates.expand(np.clip(ratios.rate, 0, 1)), intervals  # adjusted rates may lie beyond
+
+    def _measure_answered(self) -> tuple[np.ndarray, Estimates]:
+        """The share of questions that is answered with its interval (3 x countries), and against the mean of countries.
+
+        Tested by permutation, which is exact where most answer all; names add to the variance, so by that with them.
+        """
+        ways = self.ways
+        share = np.mean([np.nanmean(way.answered, axis=(0, 2)) for way in ways], axis=0)
+        if not self.separates_names:
+            return np.stack([share, *[np.full(share.shape, np.nan)] * 2]), Estimates.unknown(share - share.mean())
+        parts = [(np.nan_to_num(way.answered), np.ones(way.layout.counted.shape)) for way in ways]
+        means = average_means(
+            [summarise_countries(variance, *part) for variance, part in zip(self.variances, parts, strict=True)]
+        )
+        difference = estimate_against_mean(means)
+        if all(way.names is None for way in ways):
+            cells = [average_situations(*part, way.layout.counted) for way, part in zip(ways, parts, strict=True)]
+            p, p_adjusted = permute_countries(np.mean(cells, axis=0))
+            difference = replace(difference, p=p, p_adjusted=p_adjusted)
+        variance = means.combine(np.eye(len(share)), means.name_df)[1].variance
+        return np.stack([share, *bound_shares(share, variance, len(ways[0].layout.cases))]), difference
+
+    def _find_extremes(self) -> tuple[Interval, str | None, str | None, Interval]:
+        """The smallest impact ratio with its country and the best-treated one, and the farthest preference."""
+        if self.ratios is None:
+            return NO_INTERVAL, None, None, NO_INTERVAL
+        places = [place for (place, _), known in zip(self.places, self.rates.find_known(), strict=True) if known]
+        ratio, *bounds, position = self.ratios.worst
+        values, uncertainty = self.preference.against_mean()
+        largest = Family([values], [uncertainty]).largest_effect(0)
+        return (
+            self._bound(ratio, *bounds),
+            places[position],
+            places[int(self.ratios.rate.argmax())],
+            self._bound(float(np.abs(values).max()), *((largest.low, largest.high) if largest else (None, None))),
+        )
+
+    def _bound(self, value: float, low: float | None, high: float | None) -> Interval:
+        return Interval(value, low, high) if self.is_testable else Interval(value, None, None)
+
+    def _estimate_cases(self, values: np.ndarray | None) -> Estimate | None:
+        """Of the cases that are answered; None where none is."""
+        known = np.zeros(0) if values is None else values[~np.isnan(values)]
+        if not len(known):
+            return None
+        return estimate_mean(known) if self.has_cases else Estimate(float(known.mean()), None, None, None, None)
+
+    def _list_parts(self) -> Iterator[PartialPreference]:
+        yield from self._list_domains()
+        for way, means in zip(self.ways, self.by_way, strict=True):
+            is_testable = self.has_cases and way.separates_names() and means.is_comparable
+            yield from self._make_parts(BY_ORIGIN, way.origin, _estimate(means, is_testable))
+        for way in self.ways:
+            for gender in GENDERS if way.genders is not None else ():
+                counted = way.layout.counted & (way.genders == gender)
+                variance = way.crossed_variance(len(self.places), counted)
+                if variance.text_count > 1:
+                    means = way.summarise(variance, way.favourable(way.yes))
+                    is_known = way.separates_names(len(GENDERS)) and variance.text_count >= FEWEST_CASES
+                    yield from self._make_parts(BY_GENDER, gender, _estimate(means, is_known and means.is_comparable))
+        for measure, answers in (("number", self.answers.numbers), ("choice", self.answers.choices)):
+            if answers is not None:
+                variance = answers.crossed_variance(len(self.places))
+                means = summarise_countries(variance, answers.values, np.ones(answers.layout.counted.shape))
+                if means.is_comparable:
+                    is_testable = len(answers.layout.cases) >= FEWEST_CASES and answers.separates_names()
+                    yield from self._make_parts(measure, None, _estimate(means, is_testable))
+
+    def _list_domains(self) -> Iterator[PartialPreference]:
+        if not self.preference.is_comparable:
+            return
+        domains, preference = self.ways[0].layout.domains, self.preference
+        names = list(dict.fromkeys(domains))
+        groups = np.array([names.index(domain) for domain in domains])
+        covariance = preference.name_covariance
+        means = self._average_ways([way.favourable(way.yes) for way in self.ways])[:, preference.find_known()]
+        estimates = estimate_cells(means, groups, None if covariance is None else np.diag(covariance))[0]
+        if not self.is_testable:
+            estimates = Estimates.unknown(estimates.value)
+        for k, name in enumerate(names):
+            part = Estimates(*map(preference.expand, vars(estimates.part(k)).values()))
+            yield from self._make_parts(BY_DOMAIN, name, part)
+
+    def _make_parts(self, measure: str, label: str | None, estimates: Estimates) -> Iterator[PartialPreference]:
+        by_country = [estimates.at(c) for c in range(len(self.places))]
+        for place, estimate, stands_out in zip(self.places, by_country, find_standing_out(by_country), strict=True):
+            yield PartialPreference(self.model, measure, label, *place, estimate, stands_out)
+
+    def _list_cases(self) -> list[CaseDecisions]:
+        """Those in which the country matters most come first."""
+        layout, rates = self.ways[0].layout, self._average_ways([way.favourable_shares() for way in self.ways])
+        texts = {scenario.case: scenario.texts[0] for scenario in reversed(layout.scenarios)}
+        cases = [
+            CaseDecisions(
+                model=self.model,
+                case=case,
+                domain=layout.domains[k],
+                text=texts[case],
+                rate=float(np.nanmean(rates[k])),
+                gap=float(np.nanmax(rates[k]) - np.nanmin(rates[k])),
+                highest=self.places[int(np.nanargmax(rates[k]))][0],
+                lowest=self.places[int(np.nanargmin(rates[k]))][0],
             )
-            for way, means in zip(ways, preferences, strict=True)
-            for is_known in [has_cases and way.separates_names() and means.is_comparable]
-        ],
-        by_gender=[part for way in ways for part in _measure_genders(way, countries)],
-        cases=_measure_cases(answers, countries),
-        numbers=_measure_others(answers.numbers, countries),
-        choices=_measure_others(answers.choices, countries),
-        rare_names=next((rare for way in ways if (rare := _measure_rare_names(way, countries))), None),
-        notes=list(answers.notes),
-    )
+            for k, case in enumerate(layout.cases)
+            if (~np.isnan(rates[k])).sum() > 1
+        ]
+        return sorted(cases, key=lambda case: -case.gap)
+
+    def _average_ways(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        """cases x countries: the mean of each case by itself, over the ways of showing origin."""
+        by_way = [way.average_each_case(part) for way, part in zip(self.ways, values, strict=True)]
+        return np.asarray(np.mean(by_way, axis=0))
+
+    def _hold_names_fixed(self, way: WayAnswers) -> NamesHeldFixed | None:
+        """Preferences with the length of names, and how widespread they are, held fixed."""
+        if way.covariates is None or way.genders is None or way.names is None:
+            return None
+        is_known = way.summarise(way.crossed_variance(len(self.places)), way.favourable(way.yes)).find_known()
+        if is_known.sum() < FEWEST_COUNTRIES:
+            return None
+        known = replace(way, yes=way.yes[:, is_known], names=way.names[:, :, is_known])
+        values = impute_answers(known.favourable(known.yes), way.layout.favours, way.layout.counted)
+        variance = known.crossed_variance(int(is_known.sum()))
+        adjustment = adjust_for_covariates(variance, values, way.covariates[:, is_known], way.genders)
+        if adjustment is None:
+            return None
+        codes = [code for (_, code), is_kept in zip(self.places, is_known, strict=True) if is_kept]
+        return NamesHeldFixed(
+            {code: adjustment.unadjusted.at(c) for c, code in enumerate(codes)},
+            {code: adjustment.adjusted.at(c) for c, code in enumerate(codes)},
+            {COVARIATES[n]: adjustment.slopes.at(k) for k, n in enumerate(adjustment.kept)},
+        )
 
 
-def _summarise(way: WayAnswers, variance: CrossedVariance, values: np.ndarray) -> CountryMeans:
-    return summarise_countries(variance, values, way.layout.favours)
+class NamesHeldFixed(NamedTuple):
+    """Preferences by the codes of countries, without and with the rarity of names held fixed; slopes by covariates."""
+
+    unadjusted: dict[str, Estimate]
+    held_fixed: dict[str, Estimate]
+    slopes: dict[str, Estimate]
 
 
-def _list_known(means: CountryMeans, countries: Sequence[Origin]) -> list[Origin]:
-    """The countries that are answered often enough to be compared."""
-    return [origin for origin, is_known in zip(countries, means.find_known(), strict=True) if is_known]
+NO_NAMES = NamesHeldFixed({}, {}, {})
 
 
 def _estimate(means: CountryMeans, is_testable: bool) -> Estimates:
     """Of all countries; NaN for those that are answered too seldom."""
-    if is_testable:
-        return estimate_against_mean(means)
-    return Estimates.unknown(means.subtract_mean())
+    return estimate_against_mean(means) if is_testable else Estimates.unknown(means.subtract_mean())
+
+
+def _measure_spread(parts: Sequence[CountryMeans], is_testable: bool) -> tuple[Estimate | None, float | None]:
+    """The spread of countries over the ways of showing origin, and its noise floor."""
+    means = average_means(parts) if parts else None
+    if means is None or not (is_testable and means.is_comparable):
+        return None, None
+    spread = measure_spread(*means.against_mean())
+    return Estimate(spread.value, spread.low, spread.high, spread.p, spread.p), spread.noise
 
 
 def _in_points(estimate: Estimate) -> Interval:
     """A difference of probabilities in points, without a test: that of the log-odds is the test."""
     numbers = (estimate.value, estimate.low, estimate.high)
-    return Interval(*(None if number is None else POINTS * number for number in numbers))
-
-
-def _find_farthest(means: CountryMeans, countries: Sequence[Origin], is_testable: bool) -> FarthestPreference | None:
-    if not means.is_comparable:
-        return None
-    value, uncertainty = means.against_mean()
-    effect = Family([value], [uncertainty]).largest_effect(0) if is_testable else None
-    position = int(np.abs(value).argmax())
-    low, high = (effect.low, effect.high) if effect else (None, None)
-    return FarthestPreference(float(np.abs(value[position])), low, high, str(countries[position].code))
-
-
-def _measure_spread(means: CountryMeans) -> SpreadOfCountries:
-    return SpreadOfCountries(**vars(measure_spread(*means.against_mean())))
-
-
-def _list_estimates(countries: Sequence[Origin], estimates: Estimates) -> list[CountryEstimate]:
-    return [CountryEstimate(origin.country, str(origin.code), estimates.at(c)) for c, origin in enumerate(countries)]
-
-
-def _case_means(way: WayAnswers, yes: np.ndarray) -> np.ndarray:
-    """cases x origins: the favourable log-odds of each case, weighted for a mean over cases."""
-    return average_situations(way.favourable(yes), way.layout.favours, way.layout.counted)
-
-
-def _mean_country(way: WayAnswers, yes: np.ndarray) -> np.ndarray:
-    """cases: the mean of the same countries in each of them; NaN where none is answered."""
-    cells = _case_means(way, yes)
-    cells = cells[:, find_comparable(cells)]
-    return impute_cells(cells).mean(axis=1) if cells.size else np.full(len(cells), np.nan)
-
-
-def _average_cases(way: WayAnswers, values: np.ndarray) -> np.ndarray:
-    """cases x countries: the mean of each case by itself."""
-    return average_each_situation(values, way.layout.favours, way.layout.counted)
-
-
-def _measure_controls(answers: ModelAnswers, yes: CountryMeans | None, is_testable: bool) -> Controls:
-    def estimate(values: np.ndarray | None) -> Estimate | None:
-        """Of the cases that are answered; None where none is."""
-        values = None if values is None else values[~np.isnan(values)]
-        if values is None or not len(values):
-            return None
-        return estimate_mean(values) if is_testable else Estimate(float(values.mean()), None, None, None, None)
-
-    named, invented, invented_means = [], [], []
-    for way in answers.ways:
-        real = _mean_country(way, way.yes)
-        named.append(real - _case_means(way, way.no_origin)[:, 0])
-        if way.invented is not None:
-            invented.append(_mean_country(way, way.invented) - real)
-            variance = CrossedVariance(NO_UNITS, way.invented.shape, way.layout.counted, names_fixed=True)
-            invented_means.append(_summarise(way, variance, way.favourable(way.invented)))
-    of_invented = average_means(invented_means) if invented_means else None
-    has_spread = is_testable and of_invented is not None and of_invented.is_comparable
-    return Controls(
-        named=estimate(np.mean(named, axis=0)),
-        invented=estimate(np.mean(invented, axis=0) if invented else None),
-        invented_spread=_measure_spread(of_invented) if has_spread and of_invented else None,
-        merit=estimate(answers.merit),
-        order=None if answers.order is None or np.isnan(answers.order).all() else estimate_mean(answers.order),
-        yes_tendency=None if yes is None or not yes.is_comparable else yes.grand_mean(),
-    )
-
-
-def _measure_domains(
-    answers: ModelAnswers, preference: CountryMeans, countries: Sequence[Origin], is_testable: bool
-) -> list[DomainDecisions]:
-    domains = answers.ways[0].layout.domains
-    names = list(dict.fromkeys(domains))
-    groups = np.array([names.index(domain) for domain in domains])
-    if not preference.is_comparable:
-        return []
-    means = np.mean([_average_cases(way, way.favourable(way.yes)) for way in answers.ways], axis=0)
-    means = means[:, preference.find_known()]
-    covariance = preference.name_covariance
-    estimates, count = estimate_cells(means, groups, None if covariance is None else np.diag(covariance))
-    if not is_testable:
-        estimates = Estimates.unknown(estimates.value)
-    parts = [Estimates(*map(preference.expand, vars(estimates.part(k)).values())) for k in range(len(names))]
-    return [
-        DomainDecisions(domain, int(size), _list_estimates(countries, part))
-        for domain, size, part in zip(names, count, parts, strict=True)
-    ]
-
-
-def _measure_genders(way: WayAnswers, countries: Sequence[Origin]) -> list[GenderDecisions]:
-    if way.genders is None:
-        return []
-    parts = []
-    for gender in GENDERS:
-        counted = way.layout.counted & (way.genders == gender)
-        variance = way.crossed_variance(len(countries), counted)
-        is_known = way.separates_names(len(GENDERS)) and variance.text_count >= FEWEST_CASES
-        if variance.text_count > 1:
-            means = _summarise(way, variance, way.favourable(way.yes))
-            is_testable = is_known and means.is_comparable
-            parts.append(GenderDecisions(gender, _list_estimates(countries, _estimate(means, is_testable))))
-    return parts
-
-
-def _measure_cases(answers: ModelAnswers, countries: Sequence[Origin]) -> list[CaseDecisions]:
-    """Those in which the country matters most come first; without those that are answered for one country at most."""
-    layout = answers.ways[0].layout
-    log_odds = np.mean([_average_cases(way, way.favourable(way.yes)) for way in answers.ways], axis=0)
-    rates = np.mean([_average_cases(way, way.favourable_shares()) for way in answers.ways], axis=0)
-    texts = {scenario.case: scenario.texts[0] for scenario in reversed(layout.scenarios)}
-    cases = [
-        CaseDecisions(
-            case=case,
-            domain=layout.domains[k],
-            text=texts[case],
-            rate=float(np.nanmean(rates[k])),
-            gap=float(np.nanmax(rates[k]) - np.nanmin(rates[k])),
-            highest=countries[int(np.nanargmax(rates[k]))].country,
-            lowest=countries[int(np.nanargmin(rates[k]))].country,
-            interaction=float(np.nanstd(log_odds[k], ddof=1)),
-        )
-        for k, case in enumerate(layout.cases)
-        if (~np.isnan(rates[k])).sum() > 1
-    ]
-    return sorted(cases, key=lambda case: -case.gap)
-
-
-def _measure_others(answers: OtherAnswers | None, countries: Sequence[Origin]) -> list[CountryEstimate]:
-    """Numbers or choices of countries, against the mean of countries."""
-    if answers is None:
-        return []
-    layout, variance = answers.layout, answers.crossed_variance(len(countries))
-    means = summarise_countries(variance, answers.values, np.ones(layout.counted.shape))
-    if not means.is_comparable:
-        return []
-    is_testable = len(layout.cases) >= FEWEST_CASES and answers.separates_names()
-    return _list_estimates(countries, _estimate(means, is_testable))
-
-
-def _measure_rare_names(way: WayAnswers, countries: Sequence[Origin]) -> RareNames | None:
-    """Preferences with the length of names, and how widespread they are, held fixed."""
-    if way.covariates is None or way.genders is None:
-        return None
-    is_known = _summarise(way, way.crossed_variance(len(countries)), way.favourable(way.yes)).find_known()
-    if is_known.sum() < FEWEST_COUNTRIES:
-        return None
-    way = way.select_countries(is_known)
-    assert way.covariates is not None and way.genders is not None
-    values = impute_answers(way.favourable(way.yes), way.layout.favours, way.layout.counted)
-    variance = way.crossed_variance(int(is_known.sum()))
-    adjustment = adjust_for_covariates(variance, values, way.covariates, way.genders)
-    if adjustment is None:
-        return None
-    known = [origin for origin, is_kept in zip(countries, is_known, strict=True) if is_kept]
-    return RareNames(
-        [COVARIATES[k] for k in adjustment.kept],
-        [adjustment.slopes.at(k) for k in range(len(adjustment.kept))],
-        _list_estimates(known, adjustment.unadjusted),
-        _list_estimates(known, adjustment.adjusted),
-    )
+    return Interval(*(None if each is None else POINTS * each for each in numbers))

@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, OtherAnswers, WayAnswers
-from geobias.audits.decide.design import NAME, DecideDesign
-from geobias.audits.decide.measure import FEWEST_CASES, measure_decisions
-from geobias.audits.decide.question_runner import DecidingModel, QuestionRunner
+from geobias.audits.decide.design import FEWEST_CASES, NAME, DecideDesign
+from geobias.audits.decide.measure import measure_decisions
 from geobias.audits.decide.result import DecideResult, DecideSettings
 from geobias.audits.plan import Plan, timed
 from geobias.audits.served_models import Served, Workload, agree, workload
 from geobias.audits.study import RunOptions, Study
 from geobias.engine.answer_checks import count_checks
+from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.arrays import divide
-from geobias.measures.crossed_variance import CrossedVariance
+from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance
 from geobias.measures.decisions import average_situations, smallest_effect, summarise_countries
-from geobias.models.answers import ANSWER_SETS, Decisions
+from geobias.models.answers import ANSWER_SETS, Decider, Decisions
 from geobias.models.load import load_decider, load_weights
+from geobias.models.scorer import ModelIdentity
 from geobias.models.served import DEFAULT_SAMPLES
 from geobias.models.sources import is_function_name
+from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.origins import ORDERS, ScenarioTexts
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
+from geobias.texts.templates import LazyTexts
 
+Put = Callable[[str, LazyTexts], Decisions]
 LARGEST_LOG_ODDS = 20.0  # of a model that answers with probability 0 or 1
 PILOT_COUNTRIES = 8
+
+
+@dataclass(frozen=True)
+class DecidingModel:
+    """A model with its deciders for each kind of question."""
+
+    deciders: dict[str, Decider]
+    notes: tuple[str, ...] = ()  # kinds of questions that it cannot answer
+
+    @property
+    def fast_parts(self) -> tuple[str, ...]:
+        return self.deciders[YES_NO].fast_parts
+
+    def identity(self) -> ModelIdentity:
+        return self.deciders[YES_NO].identity()
 
 
 class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
@@ -86,7 +106,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
                     deciders[kind] = load_decider(
                         model,
                         answers,
-                        system=self.design.system,
+                        system=self.design.settings.system,
                         samples=self.design.settings.samples,
                         begin=begin,
                         device=device,
@@ -99,96 +119,91 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         return DecidingModel(deciders, tuple(notes))
 
     def _ask_model(self, model: DecidingModel) -> ModelAnswers:
-        design, identity = self.design, model.identity()
-        runner = QuestionRunner(model, identity.name, self.options.progress)
-        ways = tuple(self._ask_way(runner, way) for way in design.origin)
-        merit = self._ask_merit(runner)
-        numbers = self._ask_numbers(runner)
-        choices, order = self._ask_choices(runner)
+        identity, counts = model.identity(), list[list[int]]()
+
+        def put(kind: str, texts: LazyTexts) -> Decisions:
+            answers = ask(model.deciders[kind], texts, label=identity.name, progress=self.options.progress)
+            decisions = Decisions(model.deciders[kind].answers, answers.scores)
+            is_sampled = bool((decisions.samples > 1).any())
+            counts.append([len(texts), answers.distinct, answers.cut, answers.scored, is_sampled])
+            return decisions
+
+        ways = tuple(self._ask_way(put, way) for way in self.design.ways)
+        praised, blamed = (self._ask_without_origin(put, texts) for texts in self.design.merit_texts())
+        kinds = {scenario.kind for scenario in self.design.scenarios} & model.deciders.keys()
+        numbers = self._ask_numbers(put) if NUMBER in kinds else None
+        choices, order = self._ask_choices(put) if CHOICE in kinds else (None, None)
+        decisions, distinct, cut, scored, sampled = map(sum, zip(*counts, strict=True))
         return ModelAnswers(
             model=identity,
             ways=ways,
-            merit=merit,
+            merit=praised - blamed,
             numbers=numbers,
             choices=choices,
             order=order,
-            decisions=runner.texts,
-            distinct=runner.distinct,
-            cut=runner.cut,
-            work={"decisions_scored": runner.scored},
-            sampled=runner.sampled,
-            notes=(*model.notes, *runner.notes),
+            decisions=decisions,
+            distinct=distinct,
+            cut=cut,
+            work={"decisions_scored": scored},
+            sampled=bool(sampled),
+            notes=(*model.notes, *_note_missing_numbers(numbers), *self._note_few_draws()),
         )
 
-    def _ask_way(self, runner: QuestionRunner, way: str) -> WayAnswers:
-        design = self.design
-        texts = design.texts(way)
-        layout, decisions = design.layout(texts), runner.ask(YES_NO, texts)
-        yes = layout.arrange(read_log_odds(decisions).reshape(texts.shape))
-        answered = layout.arrange(decisions.answered.reshape(texts.shape))
-        refusals = decisions.refusals / np.maximum(decisions.samples, 1)
-        real = len(design.countries)
-        invented = yes[:, real:-1] if yes.shape[1] > real + 1 else None
-        names, genders, covariates = design.names(texts) if way == NAME else (None, None, None)
+    def _note_few_draws(self) -> list[str]:
+        fewest = FEWEST_DRAWS * len(GENDERS)
+        is_few = NAME in self.design.ways and self.design.settings.draws < fewest
+        return [f"Intervals by gender need at least two draws of each: --draws {fewest}."] if is_few else []
+
+    def _ask_way(self, put: Put, way: str) -> WayAnswers:
+        """Yes/no questions about people of every country, and the controls."""
+        texts, real = self.design.texts(way), len(self.design.countries)
+        layout, decisions = self.design.layout(texts), put(YES_NO, texts)
+
+        def arrange(values: np.ndarray) -> np.ndarray:
+            return layout.arrange(values.reshape(texts.shape))
+
+        yes = arrange(read_log_odds(decisions))
+        refusals = arrange(decisions.refusals / np.maximum(decisions.samples, 1))
+        names, genders, covariates = self.design.names(texts) if way == NAME else (None, None, None)
         return WayAnswers(
             origin=way,
             layout=layout,
             yes=yes[:, :real],
-            shares=layout.arrange(decisions.shares[:, 0].reshape(texts.shape))[:, :real],
-            answered=answered[:, :real],
-            refusals=layout.arrange(refusals.reshape(texts.shape))[:, :real] if (decisions.samples > 0).any() else None,
-            invented=invented,
+            shares=arrange(decisions.shares[:, 0])[:, :real],
+            answered=arrange(decisions.answered)[:, :real],
+            refusals=refusals[:, :real] if (decisions.samples > 0).any() else None,
+            invented=yes[:, real:-1] if yes.shape[1] > real + 1 else None,
             no_origin=yes[:, -1:],
             names=names,
             genders=genders,
             covariates=covariates,
         )
 
-    def _ask_merit(self, runner: QuestionRunner) -> np.ndarray:
-        """Of each case: the favourable log-odds with praise, minus those with blame."""
-        parts = []
-        for texts in self.design.merit_texts():
-            layout = self.design.layout(texts)
-            yes = layout.arrange(read_log_odds(runner.ask(YES_NO, texts)).reshape(texts.shape))
-            favourable = yes * layout.favours[:, None]
-            parts.append(average_situations(favourable, layout.favours, layout.counted)[:, 0])
-        return np.asarray(parts[0] - parts[1])
+    def _ask_without_origin(self, put: Put, texts: ScenarioTexts) -> np.ndarray:
+        """Of each case: the favourable log-odds of yes/no questions about a person without an origin."""
+        layout = self.design.layout(texts)
+        yes = layout.arrange(read_log_odds(put(YES_NO, texts)).reshape(texts.shape))
+        return average_situations(yes * layout.favours[:, None], layout.favours, layout.counted)[:, 0]
 
-    def _ask_numbers(self, runner: QuestionRunner) -> OtherAnswers | None:
+    def _ask_numbers(self, put: Put) -> OtherAnswers:
         texts = self.design.number_texts()
-        if texts is None or NUMBER not in runner.model.deciders:
-            return None
-        numbers = runner.ask(NUMBER, texts).expected_number.reshape(texts.shape)
-        layout, names, genders = self.design.layout(texts), *self._list_names(texts)
-        is_missing = np.isnan(numbers).any(axis=(1, 2))
-        if is_missing.any():
-            cases = np.unique(layout.case_of_cell[is_missing])
-            runner.notes.append(
-                f"It answered {len(cases):,} of {len(layout.cases):,} questions for a number with no number for some "
-                "people; these answers are left out."
-            )
-        return OtherAnswers(layout, layout.arrange(numbers) * layout.favours[:, None], names=names, genders=genders)
+        return self._make_others(texts, put(NUMBER, texts).expected_number.reshape(texts.shape))
 
-    def _list_names(self, texts: ScenarioTexts) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """The names of numbers or choices, and their genders; None if they show origin in another way."""
-        return self.design.names(texts)[:2] if self.design.other_way == NAME else (None, None)
-
-    def _ask_choices(self, runner: QuestionRunner) -> tuple[OtherAnswers | None, np.ndarray | None]:
+    def _ask_choices(self, put: Put) -> tuple[OtherAnswers, np.ndarray]:
         """The log-odds of being chosen in both orders; and, of each case, those of the first of two equal people."""
-        pair = self.design.choice_texts()
-        if pair is None or CHOICE not in runner.model.deciders:
-            return None, None
-        against, same = pair
-        in_order = read_log_odds(runner.ask(CHOICE, against)).reshape(*against.shape[:2], -1, ORDERS)
-        layout = self.design.layout(against)
-        preference = layout.arrange((in_order[..., 0] - in_order[..., 1]) / 2) * layout.favours[:, None]
-        layout_of_same = self.design.layout(same)
-        first = layout_of_same.arrange(
-            read_log_odds(runner.ask(CHOICE, same)).reshape(*same.shape[:2], -1, ORDERS)[..., 0]
+        against, same = self.design.choice_texts()
+        in_order, first = (
+            read_log_odds(put(CHOICE, texts)).reshape(*texts.shape[:2], -1, ORDERS) for texts in (against, same)
         )
-        names, genders = self._list_names(against)
+        first = self.design.layout(same).arrange(first[..., 0])
         order = divide(np.nansum(first, axis=(1, 2)), (~np.isnan(first)).sum(axis=(1, 2)))
-        return OtherAnswers(layout, preference, names=names, genders=genders), order
+        return self._make_others(against, (in_order[..., 0] - in_order[..., 1]) / 2), order
+
+    def _make_others(self, texts: ScenarioTexts, values: np.ndarray) -> OtherAnswers:
+        """Numbers or choices with the names that they show, signed so that higher is better for the person."""
+        layout = self.design.layout(texts)
+        names, genders = self.design.names(texts)[:2] if texts.showing == NAME else (None, None)
+        return OtherAnswers(layout, layout.arrange(values) * layout.favours[:, None], names=names, genders=genders)
 
     def plan(self) -> Plan:
         """How long the study takes, and how small an effect it can find; for a served model, what would be sent."""
@@ -196,7 +211,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         if served:
             return Plan.of_served(self.workload(served[0]))
         models = self.load(self.options.device, self.options.dtype)
-        design, blocks = self.design, [self.design.texts(way) for way in self.design.origin]
+        design, blocks = self.design, [self.design.texts(way) for way in self.design.ways]
         others = sum(len(texts) for _, texts in self.design.list_questions()) - sum(map(len, blocks))
         others += sum(map(len, blocks[1:]))
         steps = []
@@ -204,17 +219,17 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             checks = sum(count_checks(each, others) for kind, each in model.deciders.items() if kind != YES_NO)
             name, decider = model.identity().name, model.deciders[YES_NO]
             steps.append(timed(name, decider, blocks[0], besides=others + checks))
-        counts = design.count()
+        counts = design.counts
         about = (
             f"{counts.cases:,} cases with {counts.yes_helps + counts.yes_harms:,} yes/no questions, {counts.numbers:,} "
             f"numbers and {counts.choices:,} choices, x {counts.countries:,} countries; origin: "
-            f"{', '.join(design.origin)}."
+            f"{', '.join(design.ways)}."
         )
         return Plan(about, steps, [self._say_smallest_effect(model) for model in models])
 
     def _say_smallest_effect(self, model: DecidingModel) -> str:
         """From a pilot of all cases and a few countries: how much a country's effect differs from case to case."""
-        name, texts = model.identity().name, self.design.texts(self.design.origin[0])
+        name, texts = model.identity().name, self.design.texts(self.design.ways[0])
         size = len(self.design.countries)
         rows = np.unique(np.linspace(0, size - 1, PILOT_COUNTRIES).astype(int))
         pilot = ScenarioTexts(
@@ -241,13 +256,24 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
 
     def workload(self, served: Served) -> Workload:
         """What would be sent to a server, at most: samples of each answer, or every spelling to be scored."""
-        total, system = Workload(0, 0), len(self.design.system or "")
+        total, system = Workload(0, 0), len(self.design.settings.system or "")
         for kind, texts in self.design.list_questions():
             answers = ANSWER_SETS[kind]
             part = workload(texts, answers.columns, [], name=served.model, each=len(answers.message) + system)
             calls = max(self._samples, sum(len(answers.spellings(word)) for word in answers.words))
             total += part.add_checks(calls)
         return total
+
+
+def _note_missing_numbers(numbers: OtherAnswers | None) -> Iterator[str]:
+    if numbers is None:
+        return
+    cases = numbers.layout.counted[:, None] & np.isnan(numbers.values)
+    if count := int(cases.any(axis=(1, 2)).sum()):
+        yield (
+            f"It answered {count:,} of {len(cases):,} questions for a number with no number for some people; these "
+            "answers are left out."
+        )
 
 
 def read_log_odds(decisions: Decisions) -> np.ndarray:

@@ -1,29 +1,24 @@
-"""The design of a mitigation: which texts are trained on and which are tested, with which held-out names."""
+"""The design of a mitigation: the methods, the texts to train on and to test with, and held-out names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from geobias.audits.inputs import TextsSettings, load_texts, split_by_class, split_list, text_classes
-from geobias.audits.languages import count_other_languages, doubt_finder, doubt_names, refuse_unread
-from geobias.audits.mitigate.methods import DEFAULT_METHODS, NEEDS_LABELS, Method, parse_methods
+from geobias.audits.languages import doubt_finder, doubt_names, refuse_unread
 from geobias.audits.mitigate.result import MitigateCounts, MitigateSettings
-from geobias.audits.renaming import (
-    MOST_DRAWS,
-    NobodyNamedError,
-    choose_countries,
-    digest_mentions,
-    rename_people,
-)
-from geobias.checks import HIGHEST_SEED, check_number
+from geobias.audits.renaming import NobodyNamedError, choose_countries, digest_mentions, rename_people
+from geobias.checks import check_number, describe_choices
 from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER
 from geobias.models.mitigated import PeopleReader
-from geobias.models.wrappers import PLACEHOLDER
+from geobias.models.sources import PICKLES, SKOPS, is_function_name
+from geobias.models.wrappers import MOST_COPIES, PLACEHOLDER
 from geobias.report.findings import LanguageDoubt
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people
@@ -38,36 +33,111 @@ from geobias.world.gazetteer import (
     select_unseen,
 )
 
+METHODS = {  # and what they do
+    "blind": "names replaced by one placeholder before the model reads the text",
+    "average": "mean over K versions of a text with names of K countries",
+    "augment": "training on texts with names of other countries",
+    "pair": "training with a penalty where the logits differ between names",
+    "align": "training so that all regions get the mean distribution over descriptions",
+}
+WRAPPERS, NEED_LABELS = ("blind", "average"), ("augment", "pair")
+DEFAULT_COPIES, MOST_VERSIONS = 8, 100
+WHOLE_STRENGTHS = {"average": ("K of average:K", MOST_COPIES), "augment": ("N of augment:N", MOST_VERSIONS)}
+LARGEST_STRENGTHS = {"pair": 1000.0, "align": 1.0}  # the weight of the penalty; the share of the change that is kept
 TRAINING_SHARE = 0.5  # of the texts, where no others are given
 TRAINING_DRAWS = 2  # renamed versions of a training text for each country
-MOST_EPOCHS = 100
 
 
-@dataclass(frozen=True, kw_only=True)
-class MitigateOptions:
-    """The options of `mitigate`, as the user gives them."""
+@dataclass(frozen=True)
+class Method:
+    """A method with its strength: K of average, N of augment, the weight of pair, the share of align."""
 
-    method: str | Sequence[str] = DEFAULT_METHODS
-    texts: Any = None
-    column: str = "text"
-    spans: str | None = None
-    label: str | None = None
-    train: Any = None
-    limit: int | None = None
-    finder: Any = None
-    countries: str | Sequence[str] | None = None
-    draws: int = 10
-    seed: int = 0
-    positive: str | Sequence[str] = ()
-    negative: str | Sequence[str] = ()
-    epochs: int = 2
+    name: str
+    strength: float | None = None
+
+    @property
+    def label(self) -> str:
+        """As the user writes it: "average:8"."""
+        return self.name if self.strength is None else f"{self.name}:{self.strength:g}"
+
+    @property
+    def subfolder(self) -> str:
+        """The name of its model's folder: "average-8"."""
+        return self.label.replace(":", "-")
+
+    @property
+    def is_wrapper(self) -> bool:
+        return self.name in WRAPPERS
+
+
+def parse_methods(methods: str | Sequence[str]) -> list[Method]:
+    """Methods as the user names them, "blind,average:8", each once; InputError for what cannot be used."""
+    parsed = [_parse_method(method.strip()) for method in split_list(methods, "--method")]
+    if not parsed:
+        raise InputError(f"--method is empty. {describe_choices('', list(METHODS))}")
+    return list(dict.fromkeys(parsed))
+
+
+def _parse_method(text: str) -> Method:
+    name, separator, strength = text.partition(":")
+    if name not in METHODS:
+        raise InputError(f"Unknown --method {text!r}. {describe_choices(name, list(METHODS))}")
+    if separator and (not strength or name == "blind"):
+        problem = "has no value after the colon" if not strength else "takes no value"
+        raise InputError(f"--method {text!r} {problem}. Remove the colon, or see `geobias mitigate --help`.")
+    strength = strength or (str(DEFAULT_COPIES) if name == "average" else "")
+    if not strength:
+        return Method(name)
+    try:
+        number = float(strength)
+    except ValueError:
+        raise InputError(f"--method {text!r} needs a number after the colon.") from None
+    if name in WHOLE_STRENGTHS:
+        title, most = WHOLE_STRENGTHS[name]
+        if number % 1:
+            raise InputError(f"{title} must be a whole number, not {strength}.")
+        check_number(title, int(number), 1, most)
+    elif not 0 < number <= LARGEST_STRENGTHS[name]:
+        largest = LARGEST_STRENGTHS[name]
+        raise InputError(f"The strength in --method {text!r} must be above 0 and at most {largest:g}.")
+    return Method(name, number)
+
+
+def check_methods(methods: Sequence[Method], model: Any, *, label: str | None, has_train: bool) -> None:
+    """Refuse to train without labels, or what a name shows to be no Hugging Face model; nothing is loaded."""
+    for method in methods:
+        if method.name in NEED_LABELS and label is None:
+            raise InputError(f"--method {method.label} is trained on true labels. Name their column with --label.")
+    if has_train and all(method.is_wrapper for method in methods):
+        raise InputError("--train has texts to train on, but no --method is trained. Remove it, or add augment.")
+    if not isinstance(model, str | Path):
+        refuse_training(methods, getattr(model, "name", f"A {type(model).__name__}"))
+    name = str(model)
+    is_other_file = name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir()
+    if "://" in name or is_other_file or is_function_name(name):
+        refuse_training(methods, name)
+
+
+def refuse_training(methods: Sequence[Method], model: str) -> None:
+    """For what is no Hugging Face model."""
+    for method in methods:
+        if not method.is_wrapper:
+            raise InputError(
+                f"{model} cannot be trained with {method.label}: only a Hugging Face classifier, given by its id or "
+                "folder, can. Use blind or average:8."
+            )
+
+
+def require_folder(methods: Sequence[Method], out: Any) -> None:
+    for method in methods:
+        if out is None and not method.is_wrapper:
+            raise InputError(f"--method {method.label} trains a model. Name a folder for it with --out.")
 
 
 @dataclass(frozen=True)
 class MitigateDesign:
     """What every method is trained on and tested with."""
 
-    options: MitigateOptions = field(repr=False)
     methods: list[Method]
     texts: Texts = field(repr=False)  # tested
     rows_with_names: np.ndarray = field(repr=False)  # positions of the tested texts that name somebody
@@ -79,9 +149,10 @@ class MitigateDesign:
     language_doubts: list[LanguageDoubt]
     positive: list[str]
     negative: list[str]
+    seed: int
+    epochs: int
 
     def settings_for(self, model: str) -> MitigateSettings:
-        options = self.options
         return MitigateSettings(
             model=model,
             methods=[method.label for method in self.methods],
@@ -90,15 +161,16 @@ class MitigateDesign:
             finder=self.reader.finder.name,
             mentions=digest_mentions(self.counterfactuals.people),
             countries=list(self.counterfactuals.countries),
-            draws=options.draws,
-            seed=options.seed,
+            draws=self.counterfactuals.draws,
+            seed=self.seed,
             names=self.counterfactuals.gazetteer.digest,
             positive=self.positive or "by name",
             negative=self.negative or "by name",
-            epochs=None if self.train is None else options.epochs,
+            epochs=None if self.train is None else self.epochs,
         )
 
-    def count(self) -> MitigateCounts:
+    def count(self, originals: np.ndarray | None) -> MitigateCounts:
+        """`originals`: whether the finder marks each name that the user marked in the original texts."""
         counterfactuals = self.counterfactuals
         return MitigateCounts(
             texts=len(self.texts),
@@ -109,56 +181,76 @@ class MitigateDesign:
             countries=len(counterfactuals.countries),
             draws=counterfactuals.draws,
             held_out_names=len(counterfactuals.name_index[2]),
-            texts_unreadable=count_other_languages(self.texts.texts) if self.reader.checks_language else None,
             countries_left_out=[counterfactuals.gazetteer.country(code) for code in self.countries_left_out],
+            originals=None if originals is None else len(originals),
+            originals_missed=None if originals is None else int((~originals).sum()),
         )
 
 
-def design_mitigation(options: MitigateOptions, device: str = "auto") -> MitigateDesign:
-    """Resolve the options into texts, people, names and methods; raise InputError for what is wrong with them."""
-    methods = parse_methods(options.method)
-    check_number("--draws", options.draws, 1, MOST_DRAWS)
-    check_number("--seed", options.seed, 0, HIGHEST_SEED)
-    check_number("--epochs", options.epochs, 1, MOST_EPOCHS)
-    training = [method for method in methods if not method.is_wrapper]
-    for method in methods:
-        if method.name in NEEDS_LABELS and options.label is None:
-            raise InputError(f"--method {method.label} is trained on true labels. Name their column with --label.")
-    if options.train is not None and not training:
-        raise InputError("--train has texts to train on, but no --method is trained. Remove it, or add augment.")
+def load_tested_and_training_texts(
+    source: Any, train: Any, methods: Sequence[Method], *, seed: int, **columns: Any
+) -> tuple[Texts, Texts | None]:
+    """The texts to test with and those to train on, if a method is trained; no text is in both."""
+
+    def load(source: Any) -> Texts:
+        texts = load_texts(source, **columns)
+        return texts.drop_copies(find_first_copies(texts.texts, texts.spans))
+
+    texts = load(source)
+    if train is not None:
+        others, tested = load(train), {copy_key(text) for text in texts.texts}
+        others = others.take(row for row, text in enumerate(others.texts) if copy_key(text) not in tested)
+        if not len(others):
+            raise InputError(f"Every text of {others.source} is also in --texts. Train on other texts.")
+        return texts, others
+    if all(method.is_wrapper for method in methods):
+        return texts, None
+    rest, held_out = split_by_class(np.arange(len(texts)), text_classes(texts), 1 - TRAINING_SHARE, seed)
+    return texts.take(held_out), texts.take(rest)
+
+
+def design_mitigation(
+    methods: list[Method],
+    texts: Texts,
+    train: Texts | None,
+    finder: Any,
+    *,
+    countries: str | Sequence[str] | None,
+    draws: int,
+    seed: int,
+    epochs: int,
+    positive: str | Sequence[str],
+    negative: str | Sequence[str],
+    device: str,
+) -> MitigateDesign:
+    """Find the people in the texts and give them held-out names; raise InputError where that is not possible."""
     gazetteer = load_gazetteer()
-    finder = EMBEDDED_FINDER if options.finder is None else options.finder
-    is_bundled = isinstance(finder, str) and finder == EMBEDDED_FINDER
-    texts = _load_texts(options.texts, options)
-    train = None
-    if training:
-        texts, train = _split_texts(texts, options)
+    reads_bundled = finder is None or (isinstance(finder, str) and finder == EMBEDDED_FINDER)
     used_texts = [PLACEHOLDER, *(() if train is None else train.texts)]
-    held_out, codes, left_out = choose_held_out_names(gazetteer, options.countries, used_texts, is_bundled=is_bundled)
-    reader = PeopleReader(finder, device=device)
+    held_out, codes, left_out = choose_held_out_names(gazetteer, countries, used_texts, is_bundled=reads_bundled)
+    reader = PeopleReader(EMBEDDED_FINDER if finder is None else finder, device=device)
     doubts = doubt_finder(texts.texts, reader.finder) if texts.spans is None else []
-    if options.finder is None:
+    if finder is None:
         refuse_unread(texts, doubts)
     people = _find_people(texts, reader)
-    rows_with_names, counterfactuals = rename_people(
-        texts, people, held_out, codes, draws=options.draws, seed=options.seed
-    )
+    rows_with_names, counterfactuals = rename_people(texts, people, held_out, codes, draws=draws, seed=seed)
     if not len(rows_with_names):
         refuse_unread(texts, doubts, most=0)
         raise NobodyNamedError(f"None of the {len(texts)} texts of {texts.source} names a person.")
     return MitigateDesign(
-        options,
         methods,
         texts,
         rows_with_names,
         counterfactuals,
         train,
-        None if train is None else _rename_training_texts(train, reader, gazetteer, options.seed),
+        None if train is None else _rename_training_texts(train, reader, gazetteer, seed),
         reader,
         left_out,
         language_doubts=[*doubts, *doubt_names(counterfactuals)],
-        positive=split_list(options.positive, "--positive"),
-        negative=split_list(options.negative, "--negative"),
+        positive=split_list(positive, "--positive"),
+        negative=split_list(negative, "--negative"),
+        seed=seed,
+        epochs=epochs,
     )
 
 
@@ -187,24 +279,6 @@ def choose_held_out_names(
     return held_out, codes, (*left_out, *short)
 
 
-def _load_texts(source: Any, options: MitigateOptions) -> Texts:
-    texts = load_texts(source, column=options.column, spans=options.spans, label=options.label, limit=options.limit)
-    return texts.drop_copies(find_first_copies(texts.texts, texts.spans))
-
-
-def _split_texts(texts: Texts, options: MitigateOptions) -> tuple[Texts, Texts]:
-    """The texts to test with and those to train on; no text is in both."""
-    if options.train is not None:
-        train = _load_texts(options.train, options)
-        tested = {copy_key(text) for text in texts.texts}
-        train = train.take(row for row, text in enumerate(train.texts) if copy_key(text) not in tested)
-        if not len(train):
-            raise InputError(f"Every text of {train.source} is also in --texts. Train on other texts.")
-        return texts, train
-    rest, held_out = split_by_class(np.arange(len(texts)), text_classes(texts), 1 - TRAINING_SHARE, options.seed)
-    return texts.take(held_out), texts.take(rest)
-
-
 def _find_people(texts: Texts, reader: PeopleReader) -> list[tuple[Person, ...]]:
     """The people of every text, by the spans that the texts bring or by the finder."""
     if texts.spans is None:
@@ -221,8 +295,3 @@ def _rename_training_texts(train: Texts, reader: PeopleReader, gazetteer: Gazett
     if not len(rows_with_names):
         raise NobodyNamedError(f"None of the {len(train)} texts of {train.source} to train on names a person.")
     return counterfactuals
-
-
-def method_subfolder(method: Method) -> str:
-    """The name of a method's folder: "average-8"."""
-    return method.label.replace(":", "-")

@@ -1,180 +1,186 @@
-"""From the answers of a classifier before and after mitigation to every number of the result."""
+"""From the answers of a classifier before and after mitigation to every number of the result.
+
+Two tests decide whether a method helps: that of the spread between countries and that of flips, adjusted for all
+methods (`helps`). That of a country is its paired change, adjusted for all countries.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.find.design import FindDesign
 from geobias.audits.find.measure_shares import RenamedShares
-from geobias.audits.mitigate.answers import MethodAnswers, MitigateAnswers, ModelAnswers
-from geobias.audits.mitigate.design import MitigateDesign
-from geobias.audits.mitigate.result import (
-    CountryComparison,
-    CountrySpread,
-    LargestGap,
-    MethodChange,
-    MethodComparison,
-    MitigateCounts,
-    MitigateResult,
-    ModelMeasures,
-)
+from geobias.audits.mitigate.design import Method, MitigateDesign
+from geobias.audits.mitigate.result import CountryChange, MethodMeasures, MitigateResult, falls, rises
 from geobias.measures.change import predict_classes
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
-from geobias.measures.estimates import CONFIDENCE_LEVEL, Estimate, Estimates, benjamini_hochberg, bootstrap_means
-from geobias.measures.mitigation import (
-    QualityComparison,
-    Spread,
-    SpreadComparison,
-    SpreadRatio,
-    compare_quality,
-    compare_spreads,
-    flips_by_text,
+from geobias.measures.estimates import (
+    CONFIDENCE_LEVEL,
+    NO_ESTIMATE,
+    Estimate,
+    Estimates,
+    benjamini_hochberg,
+    bootstrap_means,
 )
+from geobias.measures.mitigation import Spread, compare_quality, compare_spreads, flips_by_text
 from geobias.measures.paired_differences import MEAN, MeasureKey, NamesAnswers, delta_differences
 from geobias.measures.uncertainty import Family
+from geobias.models.scorer import ModelIdentity
+from geobias.report.families import find_mirrors
 from geobias.report.results import Interval, number
-from geobias.report.tables import is_marked
 
-LARGEST_LOSS = 1.0  # percentage points of accuracy that a recommended method may cost
 MOST_LEFT = 0.9  # of the standardised spread, after a method that helps
 TIE = 0.05  # ratios of spread that differ by less are equal: the cheaper method is recommended
 
 
+@dataclass(frozen=True)
+class ModelAnswers:
+    """The probabilities of one model for every tested text, original and with its people renamed."""
+
+    model: ModelIdentity
+    original: np.ndarray = field(repr=False)  # all texts x labels
+    renamed: np.ndarray = field(repr=False)  # texts with names x countries x draws x labels
+    text_count: int  # that the model had to score
+
+
+@dataclass(frozen=True)
+class MethodAnswers:
+    """The model that a method gives: its answers, and what it costs."""
+
+    method: Method
+    answers: ModelAnswers
+    folder: str | None
+    texts_per_text: float
+    time_ratio: float | None
+    allow: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class MitigateAnswers:
+    """The original classifier and those of all methods."""
+
+    threshold: float | None
+    positive: list[int]  # positions of labels
+    negative: list[int]
+    truth: np.ndarray | None = field(repr=False)  # all texts x labels
+    before: ModelAnswers
+    methods: list[MethodAnswers]
+    finder_hits: np.ndarray | None = field(repr=False)
+    """mentions x countries x draws: whether the finder marks a name with the right ends; None without a wrapper."""
+    original_hits: np.ndarray | None = field(repr=False)
+    """Of the names that the user marked in the original texts, whether the finder marks them, too."""
+    notes: list[str]
+
+
 def measure_mitigation(design: MitigateDesign, answers: MitigateAnswers) -> MitigateResult:
     measure = _Measure(design, answers)
-    comparisons = [measure.compare(method) for method in answers.methods]
-    comparisons = _adjust_methods(comparisons, has_spread=measure.spreads[0].has_spread_before)
-    before = measure.describe(answers.before, measure.spreads[0].before)
-    models = [answers.before.model, *(method.answers.model for method in answers.methods)]
+    methods = [measure.compare(each) for each in answers.methods]
+    original = measure.describe_original()
+    models = [answers.before, *(each.answers for each in answers.methods)]
+    methods = adjust_methods(methods, has_spread=original.has_spread)
     return MitigateResult(
-        settings=design.settings_for(answers.before.model.name),
-        models=models,
-        counts=_count(design, answers),
-        before=before,
-        methods=comparisons,
-        recommended=recommend_method(comparisons),
-        constant_answers=list_constant_answers(
-            {answers.before.model.name: (answers.before.original, answers.before.renamed)}
-        ),
+        settings=design.settings_for(original.model),
+        models=[each.model for each in models],
+        counts=design.count(answers.original_hits),
+        methods=[original, *methods],
+        countries=[row for each in answers.methods for row in measure.compare_countries(each)],
+        recommended=recommend_method(methods),
+        constant_answers=list_constant_answers({original.model: (answers.before.original, answers.before.renamed)}),
         language_doubts=design.language_doubts,
         notes=answers.notes,
-        work={"texts_scored": sum(each.text_count for each in (answers.before, *(m.answers for m in answers.methods)))},
+        work={"texts_scored": sum(each.text_count for each in models)},
+        time_ratios={each.method.label: each.time_ratio for each in answers.methods if each.time_ratio is not None},
     )
 
 
-def _count(design: MitigateDesign, answers: MitigateAnswers) -> MitigateCounts:
-    hits = answers.original_hits
-    return (
-        design.count()
-        if hits is None
-        else replace(design.count(), originals=len(hits), originals_missed=int((~hits).sum()))
-    )
-
-
-def recommend_method(methods: Sequence[MethodComparison]) -> str | None:
-    """The method to take: it helps, costs little accuracy, and leaves the smallest standardised spread.
-
-    Of methods with about the same spread the cheaper; None if no method helps.
-    """
-    candidates = [entry for entry in methods if entry.helps and not loses_quality(entry)]
-    if not candidates:
-        return None
-    smallest = min(_ratio(entry) for entry in candidates)
-    equal = [entry for entry in candidates if _ratio(entry) <= smallest + TIE]
-    return min(equal, key=lambda entry: entry.texts_per_text).method
-
-
-def loses_quality(entry: MethodComparison) -> bool:
-    """Whether a method clearly costs accuracy, or probably more than a point."""
-    change = entry.change.accuracy
-    if change is None or change.value is None:
-        return False
-    return falls(change) or change.value < -LARGEST_LOSS
-
-
-def _ratio(entry: MethodComparison) -> float:
-    ratio = entry.change.standardised_ratio.value
-    return 1.0 if ratio is None else ratio
-
-
-@dataclass
 class _Measure:
     """The design, the answers, and what all methods share of them."""
 
-    design: MitigateDesign
-    answers: MitigateAnswers
-
-    def __post_init__(self) -> None:
-        counterfactuals, answers = self.design.counterfactuals, self.answers
-        shape = counterfactuals.shape
-        units = NameUnits(*counterfactuals.name_units())
+    def __init__(self, design: MitigateDesign, answers: MitigateAnswers) -> None:
+        self.design, self.answers = design, answers
+        shape = design.counterfactuals.shape
+        units = NameUnits(*design.counterfactuals.name_units())
         self.variance = CrossedVariance(units, shape, np.ones(shape[::2], dtype=bool))
-        self.before_tone = self._tone(answers.before)
-        self.spreads: list[SpreadComparison] = []
-        self.recalls: list[Interval] | None = None
+        self.spread_before: Spread | None = None
         self.recall: Interval | None = None
+        self.recalls: list[Interval | None] = [None] * shape[1]
         if answers.finder_hits is not None:
             self._measure_recall(answers.finder_hits)
 
-    def compare(self, method: MethodAnswers) -> MethodComparison:
-        after = method.answers
-        spread = compare_spreads(self.before_tone, self._tone(after), self.variance)
-        self.spreads.append(spread)
-        flips = self._flips(after) - self._flips(self.answers.before)
-        quality = self._quality(after)
-        change = MethodChange(
-            spread_ratio=_ratio_interval(spread.ratio),
-            standardised_ratio=_ratio_interval(spread.standardised_ratio),
-            spread=spread.change,
-            flips=bootstrap_means(flips[:, None]).at(0),
-            accuracy=quality["accuracy"].change if quality else None,
-            macro_f1=quality["macro_f1"].change if quality else None,
-        )
-        uses_finder = method.method.is_wrapper
-        return MethodComparison(
+    def describe_original(self) -> MethodMeasures:
+        before = self.answers.before
+        assert self.spread_before is not None  # that of the first comparison
+        return MethodMeasures(method="original", **self._describe(before, self.spread_before))
+
+    def compare(self, method: MethodAnswers) -> MethodMeasures:
+        after, before = method.answers, self.answers.before
+        spread = compare_spreads(self._tone(before), self._tone(after), self.variance)
+        self.spread_before = self.spread_before or spread.before
+        flips = self._flips(after) - self._flips(before)
+        quality = self._compare_quality(after)
+        return MethodMeasures(
             method=method.method.label,
-            model=after.model,
             folder=method.folder,
             allow=method.allow,
-            after=self.describe(after, spread.after, quality),
-            change=change,
-            countries=self._compare_countries(after, uses_finder),
-            recall=self.recall if uses_finder else None,
+            **self._describe(after, spread.after),
+            recall=self.recall if method.method.is_wrapper else None,
             texts_per_text=method.texts_per_text,
-            helps=False,  # decided when p-values are adjusted for all methods
-            time_ratio=method.time_ratio,
+            spread_ratio=_make_interval(*spread.ratio),
+            standardised_ratio=_make_interval(*spread.standardised_ratio),
+            spread_change=spread.change,
+            flips_change=bootstrap_means(flips[:, None]).at(0),
+            accuracy_change=quality["accuracy"].change if quality else None,
+            macro_f1_change=quality["macro_f1"].change if quality else None,
         )
 
-    def describe(
-        self, answers: ModelAnswers, spread: Spread, quality: dict[str, QualityComparison] | None = None
-    ) -> ModelMeasures:
-        """One model by itself."""
-        is_original = answers is self.answers.before
-        if is_original:
-            quality = self._quality(answers)
-        family = self._family(self._tone(answers))
-        effect = family.largest_effect() if family else None
-        gaps = self._gaps(self._tone(answers))
-        largest = int(np.abs(gaps).argmax())
-        gap = LargestGap(
-            float(np.abs(gaps[largest])),
-            effect.low if effect else None,
-            effect.high if effect else None,
-            self.design.counterfactuals.countries[largest],
-        )
-        return ModelMeasures(
-            spread=_describe_spread(spread),
-            largest_gap=gap,
-            flips=share_interval(
-                bootstrap_means(self._flips(answers)[:, None]), 0, texts=len(self.design.rows_with_names)
-            ),
-            accuracy=_as_interval(quality["accuracy"].after) if quality else None,
-            macro_f1=_as_interval(quality["macro_f1"].after) if quality else None,
-        )
+    def compare_countries(self, method: MethodAnswers) -> list[CountryChange]:
+        rows, counterfactuals = self.design.rows_with_names, self.design.counterfactuals
+        pair = self.answers.before, method.answers
+        first, second = (NamesAnswers(each.original[rows], each.renamed) for each in pair)
+        positive, negative = self.answers.positive, self.answers.negative
+        differences = delta_differences(first, second, self.variance, positive=positive, negative=negative)
+        changes = [differences[MeasureKey("delta", MEAN)].difference.at(c) for c in range(len(self.recalls))]
+        mirrors = find_mirrors(changes)
+        before, after = (self._estimate(each)[0] for each in pair)
+        names = [counterfactuals.gazetteer.country(code) for code in counterfactuals.countries]
+        return [
+            CountryChange(
+                model=method.method.label,
+                place=names[c],
+                code=code,
+                label="delta",
+                p_adjusted=changes[c].p_adjusted,
+                mirrors=names[mirrors[c]] if c in mirrors else None,
+                change=changes[c],
+                after=after.at(c),
+                before=before.at(c),
+                recall=self.recalls[c] if method.method.is_wrapper else None,
+            )
+            for c, code in enumerate(counterfactuals.countries)
+        ]
+
+    def _describe(self, answers: ModelAnswers, spread: Spread) -> dict[str, Any]:
+        """One model by itself: fields of its row."""
+        _, largest_gap = self._estimate(answers)
+        quality = self._compare_quality(answers) or {}
+        flips = bootstrap_means(self._flips(answers)[:, None])
+        return {
+            "model": answers.model.name,
+            "spread": _make_interval(spread.value, spread.low, spread.high),
+            "noise": number(np.float64(spread.noise)),
+            "exceeds_noise": spread.exceeds_noise,
+            "largest_gap": largest_gap,
+            "flips": share_interval(flips, texts=len(self.design.rows_with_names)),
+            **{
+                name: Interval(each.after.value, each.after.low, each.after.high) if each else None
+                for name, each in (("accuracy", quality.get("accuracy")), ("macro_f1", quality.get("macro_f1")))
+            },
+        }
 
     def _tone(self, answers: ModelAnswers) -> np.ndarray:
         """texts x countries x draws: 100 (p_pos - p_neg) of every renamed text."""
@@ -183,91 +189,60 @@ class _Measure:
         )
         return np.asarray(100 * (positive - negative))
 
-    def _gaps(self, tone: np.ndarray) -> np.ndarray:
+    def _estimate(self, answers: ModelAnswers) -> tuple[Estimates, Interval]:
+        """Δ of each country minus the mean of countries, and the largest of them."""
+        tone, countries = self._tone(answers), self.variance.countries
         means = self.variance.means(tone)
-        return np.asarray(means - means.mean())
-
-    def _family(self, tone: np.ndarray) -> Family | None:
-        countries = self.variance.countries
+        gaps = np.asarray(means - means.mean())
+        largest = float(np.abs(gaps).max())
         if not self.variance.is_estimable:
-            return None
+            return Estimates.unknown(gaps), Interval(largest, None, None)
         measure = LinearMeasure(tone, np.eye(countries) - 1 / countries)
-        return Family([self._gaps(tone)], [self.variance.uncertainty(measure)])
-
-    def _estimates(self, answers: ModelAnswers) -> Estimates:
-        tone = self._tone(answers)
-        family = self._family(tone)
-        return family.estimates(0) if family else Estimates.unknown(self._gaps(tone))
+        family = Family([gaps], [self.variance.uncertainty(measure)])
+        bounds = family.largest_effect()
+        return family.estimates(0), Interval(largest, bounds and bounds.low, bounds and bounds.high)
 
     def _flips(self, answers: ModelAnswers) -> np.ndarray:
         return 100 * flips_by_text(predict_classes(answers.renamed, self.answers.threshold))
 
-    def _quality(self, after: ModelAnswers) -> dict[str, QualityComparison] | None:
-        truth, threshold = self.answers.truth, self.answers.threshold
-        if truth is None:
+    def _compare_quality(self, after: ModelAnswers) -> dict[str, Any] | None:
+        if self.answers.truth is None:
             return None
-        before = self.answers.before
-        classes = [predict_classes(each.original, threshold) for each in (before, after)]
-        return compare_quality(truth, *classes)
-
-    def _compare_countries(self, after: ModelAnswers, uses_finder: bool) -> list[CountryComparison]:
-        rows, before = self.design.rows_with_names, self.answers.before
-        first, second = (NamesAnswers(each.original[rows], each.renamed) for each in (before, after))
-        positive, negative = self.answers.positive, self.answers.negative
-        differences = delta_differences(first, second, self.variance, positive=positive, negative=negative)
-        paired = differences[MeasureKey("delta", MEAN)]
-        estimates = [self._estimates(each) for each in (before, after)]
-        gazetteer = self.design.counterfactuals.gazetteer
-        return [
-            CountryComparison(
-                country=gazetteer.country(code),
-                code=code,
-                before=estimates[0].at(c),
-                after=estimates[1].at(c),
-                change=paired.difference.at(c),
-                recall=self.recalls[c] if self.recalls and uses_finder else None,
-            )
-            for c, code in enumerate(self.design.counterfactuals.countries)
-        ]
+        both = (predict_classes(each.original, self.answers.threshold) for each in (self.answers.before, after))
+        return compare_quality(self.answers.truth, *both)
 
     def _measure_recall(self, hits: np.ndarray) -> None:
-        shares = RenamedShares(describe_find_design(self.design))
+        """The shares of names that the finder marks, as the audit of finders has them."""
+        design = self.design
+        shares = RenamedShares(
+            FindDesign(design.texts, design.rows_with_names, design.counterfactuals, "latin", design.seed, (), False)
+        )
         values = shares.average_mentions(hits)
         by_country = shares.infer_countries(values)
-        self.recalls = [
-            Interval(float(value), number(low), number(high))
-            for value, low, high in zip(by_country.value, by_country.low, by_country.high, strict=True)
-        ]
+        bounds = zip(by_country.value, by_country.low, by_country.high, strict=True)
+        self.recalls = [_make_interval(*each) for each in bounds]
         self.recall = shares.infer_mean(values)
 
 
-def describe_find_design(design: MitigateDesign) -> FindDesign:
-    """The same renamed texts as the audit of finders sees them."""
-    return FindDesign(
-        design.texts, design.rows_with_names, design.counterfactuals, "latin", design.options.seed, (), held_out=False
-    )
-
-
-def _adjust_methods(comparisons: Sequence[MethodComparison], *, has_spread: bool) -> list[MethodComparison]:
+def adjust_methods(methods: Sequence[MethodMeasures], *, has_spread: bool) -> list[MethodMeasures]:
     """Adjust the tests of all methods as one family, and decide which of them help."""
-    adjusted = []
-    for name in ("spread", "flips", "accuracy", "macro_f1"):
-        estimates = [getattr(entry.change, name) for entry in comparisons]
-        p = np.array([np.nan if each is None or each.p is None else each.p for each in estimates])
-        adjusted.append((name, benjamini_hochberg(p)))
-    entries = []
-    for k, entry in enumerate(comparisons):
-        changes = {
-            name: replace(estimate, p_adjusted=number(p[k]))
-            for name, p in adjusted
-            if (estimate := getattr(entry.change, name)) is not None
-        }
-        change = replace(entry.change, **changes)
-        entries.append(replace(entry, change=change, helps=helps(change, has_spread=has_spread)))
-    return entries
+    columns: dict[str, list[Estimate]] = {}
+    for name in ("spread_change", "flips_change", "accuracy_change", "macro_f1_change"):
+        columns[name] = adjust_p_values([getattr(row, name) or NO_ESTIMATE for row in methods])
+    rows = []
+    for k, row in enumerate(methods):
+        changes: dict[str, Any] = {name: column[k] for name, column in columns.items() if getattr(row, name)}
+        adjusted = replace(row, **changes)
+        rows.append(replace(adjusted, helps=helps(adjusted, has_spread=has_spread)))
+    return rows
 
 
-def helps(change: MethodChange, *, has_spread: bool) -> bool:
+def adjust_p_values(changes: Sequence[Estimate]) -> list[Estimate]:
+    adjusted = benjamini_hochberg(np.array([np.nan if each.p is None else each.p for each in changes]))
+    return [replace(each, p_adjusted=number(p)) for each, p in zip(changes, adjusted, strict=True)]
+
+
+def helps(row: MethodMeasures, *, has_spread: bool) -> bool:
     """Whether the spread clearly falls, and flips do not rise.
 
     It must fall in points, and by a tenth at least in units of the standard deviation over texts: the interval of that
@@ -276,41 +251,40 @@ def helps(change: MethodChange, *, has_spread: bool) -> bool:
     If the spread before was no more than noise, whether flips clearly fall and the spread does not clearly rise.
     With too few texts to test the spread, nothing helps.
     """
-    high, standardised_high = change.spread_ratio.high, change.standardised_ratio.high
-    flips_fall, flips_rise = falls(change.flips), rises(change.flips)
+    change, ratio, standardised = row.spread_change, row.spread_ratio.high, row.standardised_ratio.high
     if not has_spread:
-        return change.spread.p is not None and flips_fall and not rises(change.spread)
-    spread_falls = falls(change.spread) and high is not None and high < 1
-    return spread_falls and standardised_high is not None and standardised_high < MOST_LEFT and not flips_rise
+        return change.p is not None and falls(row.flips_change) and not rises(change)
+    spread_falls = falls(change) and ratio is not None and ratio < 1
+    is_less = standardised is not None and standardised < MOST_LEFT
+    return spread_falls and is_less and not rises(row.flips_change)
 
 
-def falls(estimate: Estimate) -> bool:
-    return is_marked(estimate) and (estimate.value or 0) < 0
+def recommend_method(methods: Sequence[MethodMeasures]) -> str | None:
+    """The method to take: it helps, costs little accuracy, and leaves the smallest standardised spread.
+
+    Of methods with about the same spread the cheaper; None if no method helps.
+    """
+
+    def left(row: MethodMeasures) -> float:
+        ratio = row.standardised_ratio.value
+        return 1.0 if ratio is None else ratio
+
+    candidates = [row for row in methods if row.helps and not row.loses_quality]
+    smallest = min(map(left, candidates), default=0.0)
+    equal = [row for row in candidates if left(row) <= smallest + TIE]
+    return min(equal, key=lambda row: row.texts_per_text).method if equal else None
 
 
-def rises(estimate: Estimate) -> bool:
-    return is_marked(estimate) and (estimate.value or 0) > 0
-
-
-def _describe_spread(spread: Spread) -> CountrySpread:
-    numbers = {name: number(np.float64(value)) for name, value in spread._asdict().items() if name != "exceeds_noise"}
-    return CountrySpread(**numbers, exceeds_noise=spread.exceeds_noise)
-
-
-def _ratio_interval(ratio: SpreadRatio) -> Interval:
-    return Interval(*(number(np.float64(bound)) for bound in ratio))
-
-
-def _as_interval(estimate: Estimate) -> Interval:
-    return Interval(estimate.value, estimate.low, estimate.high)
-
-
-def share_interval(estimates: Estimates, position: int, *, texts: int) -> Interval:
+def share_interval(estimates: Estimates, *, texts: int) -> Interval:
     """The interval of a share in per cent, which cannot fall below 0.
 
     Where no text flips, resampling shows no variance: the upper bound is then the exact binomial one.
     """
-    value, low, high = (array[position] for array in (estimates.value, estimates.low, estimates.high))
+    value, low, high = (array[0] for array in (estimates.value, estimates.low, estimates.high))
     if value == 0:
         high = np.float64(100 * (1 - ((1 - CONFIDENCE_LEVEL) / 2) ** (1 / texts)))
     return Interval(number(value), number(np.maximum(low, 0)), number(high))
+
+
+def _make_interval(value: float, low: float, high: float) -> Interval:
+    return Interval(*(number(np.float64(bound)) for bound in (value, low, high)))

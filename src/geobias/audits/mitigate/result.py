@@ -1,19 +1,30 @@
-"""What a mitigation measures: a model before and after, by method, with the change and its cost."""
+"""What a mitigation measures, as flat tables: the original model and that of each method, and the countries of each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from geobias.audits.inputs import TextsSettings
-from geobias.measures.estimates import Estimate
+from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.models.scorer import ModelIdentity
-from geobias.report.results import NOT_SAVED, AuditResult, Interval
+from geobias.report.findings import Evidence, grade_evidence
+from geobias.report.results import NO_INTERVAL, NOT_SAVED, AuditResult, Interval
+from geobias.report.rows import Effect, Measured, list_tidy_rows
+from geobias.report.tables import is_marked
 from geobias.report.tidy import tidy_row
 
+ORIGINAL = "original"
+MEASURES = {"change": "change of delta", "after": "delta after", "before": "delta before"}  # of `to_frame`
+LARGEST_LOSS = 1.0  # percentage points of accuracy that a recommended method may cost
+# Of a language model after mitigation: the least variance over words (a share of that before) that counts as help, and
+# the most that it may lose to be recommended: per cent of perplexity, percentage points of the capitals that it knows.
+LEAST_WORD_VARIANCE = 0.5
+MOST_PERPLEXITY_RISE, MOST_CAPITALS_LOST = 5.0, 2.0
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class MitigateSettings:
     """Settings that identify a run."""
 
@@ -22,326 +33,257 @@ class MitigateSettings:
     texts: TextsSettings
     train: TextsSettings | None
     """The texts that methods were trained on; null if none was trained."""
-    finder: str | None
+    finder: str | None = None
     """Null for a language model."""
-    mentions: str | None
+    mentions: str | None = None
     """A digest of the people in the texts."""
     countries: list[str]
-    draws: int
+    draws: int = 0
     seed: int
-    names: str | None
+    names: str
     """A digest of the held-out names; of a language model, of the held-out regions, words and templates."""
-    positive: list[str] | str
-    negative: list[str] | str
+    positive: list[str] | str = "by name"
+    negative: list[str] | str = "by name"
     epochs: int | None
     """Of training; null if no method was trained."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MitigateCounts:
     """How much was scored."""
 
     texts: int
-    texts_with_names: int
+    texts_with_names: int = 0
     training_texts: int
     rows_without_text: int
+    copies: int = 0
+    """Rows left out because they repeat another text but for names, numbers and case."""
     countries: int
-    draws: int
-    held_out_names: int
+    countries_left_out: list[str] = field(default_factory=list)
+    draws: int = 0
+    held_out_names: int = 0
     """Different names that the models were tested with; no method used them."""
-    texts_unreadable: int | None
-    """Texts in a language that the finder does not read; null if its language is unknown."""
-    countries_left_out: list[str]
     held_out_words: int = 0
     """Descriptions that a language model was tested with, and not trained on."""
     originals: int | None = None
     """Names that the user marked in the original texts; null if the finder found the people."""
     originals_missed: int | None = None
     """Of these, those that the finder of a wrapper misses: it leaves them in the text."""
-    copies: int = 0
-    """Rows left out because they repeat another text but for names, numbers and case."""
 
 
-@dataclass(frozen=True)
-class CountrySpread:
+@dataclass(frozen=True, kw_only=True)
+class MethodMeasures:
+    """One classifier: how it treats names, how good it is and what it costs; changes are after minus before.
+
+    The original one has no changes and no ratios, which are after divided by before.
+    """
+
+    method: str
+    """ "original", or the method as the user writes it: "average:8"."""
+    model: str
+    folder: str | None = None
+    """Where the model is saved, in the folder of the run; null if it is not."""
+    allow: list[str] = field(default_factory=list)
+    """Names that `--allow` has to repeat to load the model: functions, Hugging Face ids and spaCy pipelines."""
+    spread: Interval
     """Standard deviation between the names of countries of Δ, in points, without the noise of texts."""
-
-    value: float | None
-    low: float | None
-    """Lower end of the 95 % interval."""
-    high: float | None
     noise: float | None
     """The noise floor: the standard deviation that equal countries would show, since each has other names."""
     exceeds_noise: bool
     """Whether it is clearly more than the noise floor; if not, it may come from single names."""
-    standardised: float | None
-    """The spread divided by the standard deviation over texts: shrinking all probabilities does not change it."""
-
-
-@dataclass(frozen=True)
-class LargestGap:
-    """The country farthest from the mean of countries, with bounds that hold for all countries at once."""
-
-    value: float
-    low: float | None
-    high: float | None
-    country: str
-
-
-@dataclass(frozen=True)
-class ModelMeasures:
-    """One model: how it treats names, and how good it is."""
-
-    spread: CountrySpread
-    largest_gap: LargestGap | None
+    largest_gap: Interval
+    """Of the country farthest from the mean of countries, with bounds that hold for all countries at once."""
     flips: Interval
     """Per cent of renamed texts whose label is not the one that most versions of the text have."""
     accuracy: Interval | None
     """Per cent, on the original texts; null without true labels."""
     macro_f1: Interval | None
-
-
-@dataclass(frozen=True)
-class MethodChange:
-    """After minus before, or after divided by before."""
-
-    spread_ratio: Interval
-    standardised_ratio: Interval
-    spread: Estimate
-    """In points; the p-value is adjusted for all methods."""
-    flips: Estimate
+    recall: Interval | None = None
+    """The share of all held-out names that the finder marks; null if the method needs no finder."""
+    texts_per_text: float = 1.0
+    """Texts that the model reads for one text of the user's."""
+    helps: bool = False
+    """Whether the spread clearly falls, also if standardised, and flips do not rise; if there was no spread, whether
+    flips clearly fall."""
+    spread_ratio: Interval = NO_INTERVAL
+    standardised_ratio: Interval = NO_INTERVAL
+    """Of spreads divided by the standard deviation over texts: shrinking all probabilities does not change it."""
+    spread_change: Estimate = NO_ESTIMATE
+    """In points; p-values are adjusted for all methods."""
+    flips_change: Estimate = NO_ESTIMATE
     """In percentage points."""
-    accuracy: Estimate | None
+    accuracy_change: Estimate | None = None
     """In percentage points."""
-    macro_f1: Estimate | None
+    macro_f1_change: Estimate | None = None
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether there is a spread to mitigate: clear over texts, and more than equal countries would show."""
+        return bool(self.spread.low) and self.exceeds_noise
+
+    @property
+    def evidence(self) -> Evidence:
+        """That it helps; a spread that falls only because all probabilities shrink is not clear."""
+        evidence = grade_evidence(self.spread_change.p_adjusted)
+        return "clear" if self.helps else _limit(evidence) if falls(self.spread_change) else evidence
+
+    @property
+    def loses_quality(self) -> bool:
+        """Whether the method clearly costs accuracy, or probably more than a point."""
+        change = self.accuracy_change
+        return falls(change) or (change is not None and (change.value or 0) < -LARGEST_LOSS)
 
 
-@dataclass(frozen=True)
-class CountryComparison:
-    """Δ of one country minus the mean of countries, before and after, in points."""
+@dataclass(frozen=True, kw_only=True)
+class CountryChange(Effect):
+    """Δ of one country minus the mean of countries, before and after, in points. `model` is the method."""
 
-    country: str
-    code: str
-    before: Estimate
-    after: Estimate
-    change: Estimate
+    unit: ClassVar[str] = "points"
+
+    change: Annotated[Estimate, Measured("mean of countries")]
+    """After minus before, in pairs."""
+    after: Annotated[Estimate, Measured("mean of countries")]
+    before: Annotated[Estimate, Measured("mean of countries")]
     recall: Interval | None
     """The share of this country's names that the finder marks; null if the method needs no finder."""
 
+    @property
+    def estimate(self) -> Estimate:
+        return self.change
 
-@dataclass(frozen=True)
-class MethodComparison:
-    """One method: the model that it gives, its measures, and the change."""
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelMeasures:
+    """A language model on held-out words, regions and templates, and how good it is; the original has no changes."""
 
     method: str
-    model: ModelIdentity
-    folder: str | None
-    """Where the model is saved, in the folder of the run; null if it is not."""
-    allow: list[str] = field(default_factory=list, kw_only=True)
-    """Names that `--allow` has to repeat to load the model: functions, Hugging Face ids and spaCy pipelines."""
-    after: ModelMeasures
-    change: MethodChange
-    countries: list[CountryComparison]
-    recall: Interval | None
-    """The share of all held-out names that the finder marks; null if the method needs no finder."""
-    texts_per_text: float
-    """Texts that the model reads for one text of the user's."""
-    helps: bool
-    """Whether the spread clearly falls, also if standardised, and flips do not rise; if there was no spread, whether
-    flips clearly fall."""
-    time_ratio: Annotated[float | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
-    """Time per text, divided by that of the original model in the same run."""
-
-
-@dataclass(frozen=True)
-class LanguageModelMeasures:
-    """A language model on held-out words, regions and templates, and how good it is."""
-
+    model: str
+    folder: str | None = None
     score: Interval
     """Balanced HERB score of the held-out regions and words."""
     perplexity: float
     """(Pseudo-)perplexity of plain texts."""
     capitals: float
     """Per cent of capitals whose country the model ranks first."""
-    word_variance: float
-    """Variance over words of the log-likelihood: a model that says the same of everything has none."""
-
-
-@dataclass(frozen=True)
-class LanguageModelComparison:
-    """One method on a language model."""
-
-    method: str
-    model: ModelIdentity
-    folder: str | None
-    after: LanguageModelMeasures
-    score_change: Estimate
-    perplexity_change: Interval
+    helps: bool = False
+    """Whether the score clearly falls, and words still differ."""
+    score_change: Estimate = NO_ESTIMATE
+    perplexity_change: Interval = NO_INTERVAL
     """Per cent, with its interval over texts."""
-    capitals_change: Interval
+    capitals_change: Interval = NO_INTERVAL
     """Percentage points, with its interval over capitals."""
-    word_variance_ratio: Interval
-    """After divided by before, with its interval over words."""
-    helps: bool
+    word_variance_ratio: Interval = NO_INTERVAL
+    """Variance over words of the log-likelihood, after divided by before: a model that says the same of everything has
+    none."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """A score that falls because the model says the same of everything is not clear."""
+        evidence = grade_evidence(self.score_change.p_adjusted)
+        return evidence if self.helps or rises(self.score_change) else _limit(evidence)
+
+    @property
+    def keeps_words(self) -> bool:
+        return (self.word_variance_ratio.value or 0) >= LEAST_WORD_VARIANCE
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it loses more than a method may cost."""
+        capitals = self.capitals_change.value or 0
+        return (self.perplexity_change.value or 0) > MOST_PERPLEXITY_RISE or capitals < -MOST_CAPITALS_LOST
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MitigateResult(AuditResult):
-    """A model before and after mitigation, for each method.
-
-    Attributes
-    ----------
-    schema_version : int
-        Version of the format of results.json.
-    audit : str
-        Name of the audit.
-    settings : object
-        Everything that identifies the run.
-    findings : list of Finding
-        The conclusions: the answer for each method, then what it changes for whom, then cautions.
-    nondeterministic_models : list of NondeterministicModel
-        Models that gave other answers to the same texts when they were asked twice.
-    versions : dict of str
-        Versions of Python and of the packages that can change a number.
-    work : dict of int
-        How much was computed rather than read from the store. Not saved.
-    folder : Path or None
-        Where the run is saved.
-    models : list of ModelIdentity
-        The original model, then that of each method.
-    counts : MitigateCounts
-        Numbers of texts, countries and held-out names.
-    before : ModelMeasures or None
-        The original classifier; None for a language model.
-    methods : list of MethodComparison
-        For each method: `after`, `change`, `countries`, `recall` and the cost.
-    language_model : LanguageModelMeasures or None
-        The original language model; None for a classifier.
-    language_models : list of LanguageModelComparison
-        For each method on a language model.
-    recommended : str or None
-        The method to take; None if none helps.
-    notes : list of str
-        What a reader must know about texts, labels and models.
-
-    Notes
-    -----
-    Returned by `mitigate`. Printing it shows the findings.
+    """A model before and after mitigation, for each method: returned by `mitigate`.
 
     Examples
     --------
     >>> result = geobias.mitigate("embedded/sentiment", out="runs/mitigate")  # doctest: +SKIP
-    >>> result.methods[0].change.spread_ratio.value  # doctest: +SKIP
+    >>> result.mitigated[0].spread_ratio.value  # doctest: +SKIP
     """
 
     audit: Literal["mitigate"] = "mitigate"
     settings: MitigateSettings
     models: list[ModelIdentity]
+    """The original model, then that of each method."""
     counts: MitigateCounts
-    before: ModelMeasures | None
-    methods: list[MethodComparison]
-    language_model: LanguageModelMeasures | None = None
-    language_models: list[LanguageModelComparison] = field(default_factory=list)
+    """Numbers of texts, countries and held-out names."""
+    methods: list[MethodMeasures] = field(default_factory=list)
+    """The original classifier, then that of each method; empty for a language model."""
+    countries: list[CountryChange] = field(default_factory=list)
+    """The countries of each method: the rows of `to_frame`."""
+    language_models: list[LanguageModelMeasures] = field(default_factory=list)
+    """The original language model, then that of each method; empty for a classifier."""
     recommended: str | None
     """The method to take; null if none helps."""
     notes: list[str] = field(default_factory=list)
+    """What a reader must know about labels and models."""
+    time_ratios: Annotated[dict[str, float], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
+    """Time per text by method, divided by that of the original model in the same run. Not saved: times differ."""
 
     @property
     def model_identities(self) -> list[ModelIdentity]:
         return self.models
 
+    @property
+    def is_of_language_model(self) -> bool:
+        """Whether a language model was mitigated, and not a classifier."""
+        return bool(self.language_models)
+
+    @property
+    def original(self) -> MethodMeasures:
+        """The original classifier."""
+        return self.methods[0]
+
+    @property
+    def mitigated(self) -> list[MethodMeasures]:
+        """The classifiers of the methods."""
+        return self.methods[1:]
+
+    def list_countries(self, method: str) -> list[CountryChange]:
+        """Return the countries of one method.
+
+        Parameters
+        ----------
+        method : str
+            The method as the settings have it, such as "average:8".
+
+        Returns
+        -------
+        list of CountryChange
+            A row for each country.
+        """
+        return [row for row in self.countries if row.model == method]
+
     def summarise(self) -> Iterator[str]:
-        counts, names = self.counts, ", ".join(self.settings.methods)
-        if self.language_model is not None:
+        counts, model = self.counts, f"{self.models[0].short_name} with {', '.join(self.settings.methods)}"
+        if self.is_of_language_model:
+            yield f"{model}: {counts.countries} held-out countries x {counts.held_out_words} held-out words"
+        else:
             yield (
-                f"{self.models[0].short_name} with {names}: {counts.countries} held-out countries x "
-                f"{counts.held_out_words} held-out words"
+                f"{model}: {counts.texts_with_names:,} texts x {counts.countries} countries x {counts.draws} held-out "
+                "names"
             )
-            return
-        yield (
-            f"{self.models[0].short_name} with {names}: {counts.texts_with_names:,} texts x {counts.countries} "
-            f"countries x {counts.draws} held-out names"
-        )
-        yield f"Recommended: {self.recommended or 'no method'}."
+            yield f"Recommended: {self.recommended or 'no method'}."
 
     def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
-        """Δ minus the mean of countries: the change for each method and country, then before and after."""
-        for name in ("change", "after", "before"):
-            for entry in self.methods:
-                for country in entry.countries:
-                    place = {"model": entry.method, "country": country.country, "code": country.code}
-                    number: Estimate = getattr(country, name)
-                    measure = {"change": "change of delta", "after": "delta after", "before": "delta before"}[name]
-                    yield tidy_row(place, measure, number, against="mean of countries")
-        for comparison in self.language_models:
-            row_place: dict[str, Any] = {"model": comparison.method, "country": None, "code": None}
-            yield tidy_row(row_place, "change of score", comparison.score_change, against="before")
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for the original model and for each method: tables/methods.csv."""
-        return [*self._classifier_rows(), *self._language_rows()]
-
-    def _language_rows(self) -> Iterator[dict[str, Any]]:
-        if self.language_model is None:
-            return
-        yield {"method": "original", **_flatten_language_model(self.language_model)}
-        for entry in self.language_models:
-            change = entry.score_change
-            yield {
-                "method": entry.method,
-                **_flatten_language_model(entry.after),
-                "score_change": change.value,
-                "score_change_low": change.low,
-                "score_change_high": change.high,
-                "perplexity_change": entry.perplexity_change.value,
-                "capitals_change": entry.capitals_change.value,
-                "word_variance_ratio": entry.word_variance_ratio.value,
-                "helps": entry.helps,
-            }
-
-    def _classifier_rows(self) -> Iterator[dict[str, Any]]:
-        if self.before is None:
-            return
-        yield {"method": "original", **_flatten(self.before), "texts_per_text": 1.0}
-        for entry in self.methods:
-            changes = {
-                "spread_ratio": entry.change.spread_ratio,
-                "standardised_ratio": entry.change.standardised_ratio,
-                "flips_change": entry.change.flips,
-                "accuracy_change": entry.change.accuracy,
-                "macro_f1_change": entry.change.macro_f1,
-            }
-            yield {
-                "method": entry.method,
-                **_flatten(entry.after),
-                "texts_per_text": entry.texts_per_text,
-                "time_ratio": entry.time_ratio,
-                **{
-                    f"{name}{end}": None if number is None else getattr(number, field)
-                    for name, number in changes.items()
-                    for end, field in (("", "value"), ("_low", "low"), ("_high", "high"))
-                },
-                "recall": entry.recall and entry.recall.value,
-                "helps": entry.helps,
-            }
+        """Δ minus the mean of countries: the change for each method and country, then after and before."""
+        for row in list_tidy_rows(self.countries):
+            yield row | {"measure": MEASURES[row["measure"]], "label": None}
+        for each in self.language_models[1:]:
+            place = {"model": each.method, "place": None, "code": None}
+            yield tidy_row(place, "change of score", each.score_change, against="before")
 
 
-def _flatten_language_model(measures: LanguageModelMeasures) -> dict[str, Any]:
-    score, names = measures.score, ("perplexity", "capitals", "word_variance")
-    numbers = {"score": score.value, "score_low": score.low, "score_high": score.high}
-    return numbers | {name: getattr(measures, name) for name in names}
+def falls(change: Estimate | None) -> bool:
+    return change is not None and is_marked(change) and (change.value or 0) < 0
 
 
-def _flatten(measures: ModelMeasures) -> dict[str, Any]:
-    numbers = {
-        "spread": measures.spread,
-        "flips": measures.flips,
-        "accuracy": measures.accuracy,
-        "macro_f1": measures.macro_f1,
-    }
-    row = {
-        f"{name}{end}": None if number is None else getattr(number, bound)
-        for name, number in numbers.items()
-        for end, bound in (("", "value"), ("_low", "low"), ("_high", "high"))
-    }
-    return row | {"noise": measures.spread.noise, "standardised": measures.spread.standardised}
+def rises(change: Estimate | None) -> bool:
+    return change is not None and is_marked(change) and (change.value or 0) > 0
+
+
+def _limit(evidence: Evidence) -> Evidence:
+    """At most suggestive."""
+    return "suggestive" if evidence == "clear" else evidence

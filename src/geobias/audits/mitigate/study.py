@@ -12,12 +12,10 @@ import numpy as np
 
 from geobias.audits.find.answers import Outcome, judge_mentions
 from geobias.audits.labels import find_label_tones, read_true_labels
-from geobias.audits.mitigate.answers import MethodAnswers, MitigateAnswers, ModelAnswers
-from geobias.audits.mitigate.design import MitigateDesign, method_subfolder
-from geobias.audits.mitigate.measure import measure_mitigation
-from geobias.audits.mitigate.methods import Method
+from geobias.audits.mitigate.design import Method, MitigateDesign, refuse_training
+from geobias.audits.mitigate.measure import MethodAnswers, MitigateAnswers, ModelAnswers, measure_mitigation
 from geobias.audits.mitigate.result import MitigateResult, MitigateSettings
-from geobias.audits.study import RunOptions, Study
+from geobias.audits.study import Answers, Models, RunOptions, Study
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.finders import PERSON, Entity
@@ -35,41 +33,19 @@ REPEATS = 3  # of which the fastest counts: other programs slow down single ones
 SHORTEST_SECONDS = 0.02  # for all timed texts: a shorter time says nothing
 
 
-class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
-    """One classifier and what every method makes of it, on the same texts with the same held-out names."""
+class TrainingStudy(Study[Models, Answers, MitigateResult]):
+    """A study that leaves models in the folder of its run, which no other process can write meanwhile."""
 
     audit = "mitigate"
 
-    def __init__(self, design: MitigateDesign, model: Any, options: RunOptions) -> None:
-        super().__init__(options)
-        self.design = design
-        self.source = str(model) if isinstance(model, str | Path) else None
-        # What is no name is wrapped at once, which costs nothing; a name is loaded when the study runs.
-        self.model = self.source or load_classifier(model)
-        training = [method.label for method in design.methods if not method.is_wrapper]
-        if training and self.source is None:
-            raise InputError(
-                f"{self.model_name} cannot be trained with {training[0]}: only a Hugging Face classifier, given by its "
-                "id or folder, can. Use blind or average:8."
-            )
-        if training and options.out is None:
-            raise InputError(f"--method {training[0]} trains a model. Name a folder for it with --out.")
-
     @property
-    def model_name(self) -> str:
-        return self.model if isinstance(self.model, str) else self.model.name
-
-    @property
-    def _run_folder(self) -> Path:
+    def models(self) -> Path:
+        """The folder of the models."""
         assert self.options.out is not None
-        return place_for(self.options.out)
-
-    def settings(self) -> MitigateSettings:
-        return self.design.settings_for(self.model_name)
+        return place_for(self.options.out) / MODELS
 
     @contextmanager
     def open_folder(self) -> Iterator[RunFolder | None]:
-        """Also keeps other processes from writing the models of this run."""
         with super().open_folder() as folder:
             if folder is None:
                 yield None
@@ -77,15 +53,25 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
             with folder.hold(MODELS):
                 yield folder
 
+
+class MitigateStudy(TrainingStudy[Classifier, MitigateAnswers]):
+    """One classifier and what every method makes of it, on the same texts with the same held-out names."""
+
+    def __init__(self, design: MitigateDesign, model: Any, options: RunOptions) -> None:
+        super().__init__(options)
+        self.design = design
+        self.source = str(model) if isinstance(model, str | Path) else None
+        # What is no name is wrapped at once, which costs nothing; a name is loaded when the study runs.
+        self.model = self.source or load_classifier(model)
+
+    def settings(self) -> MitigateSettings:
+        return self.design.settings_for(self.model if isinstance(self.model, str) else self.model.name)
+
     def load(self, device: str, dtype: str) -> list[Classifier]:
         classifier = load_classifier(self.model, allow=self.options.allow, device=device, dtype=dtype)
         classifier.learn_labels(self.design.texts.texts)
-        for method in self.design.methods:  # before anything is scored
-            if not method.is_wrapper and not isinstance(classifier, HuggingFaceClassifier):
-                raise InputError(
-                    f"{classifier.name} cannot be trained with {method.label}: it is no Hugging Face classifier. Use "
-                    "blind or average:8."
-                )
+        if not isinstance(classifier, HuggingFaceClassifier):  # before anything is scored
+            refuse_training(self.design.methods, classifier.name)
         return [classifier]
 
     def ask(self, scorers: Sequence[Classifier]) -> MitigateAnswers:
@@ -101,17 +87,17 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
         all_notes = [*classifier.notes, *notes]
         before = self._score(classifier, len(labels))
         methods = [self._apply(method, classifier, all_notes) for method in design.methods]
+        has_wrapper = any(method.is_wrapper for method in design.methods)
         return MitigateAnswers(
-            labels=labels,
-            multi_label=classifier.multi_label,
+            threshold=0.5 if classifier.multi_label else None,
             positive=positive,
             negative=negative,
             truth=truth,
             before=before,
             methods=methods,
-            finder_hits=self._judge_finder() if any(method.is_wrapper for method in design.methods) else None,
+            finder_hits=self._judge_renamed() if has_wrapper else None,
+            original_hits=self._judge_originals() if has_wrapper else None,
             notes=list(dict.fromkeys(all_notes)),
-            original_hits=self._judge_originals() if any(method.is_wrapper for method in design.methods) else None,
         )
 
     def measure(self, answers: MitigateAnswers) -> MitigateResult:
@@ -119,48 +105,38 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
 
     def _apply(self, method: Method, classifier: Classifier, notes: list[str]) -> MethodAnswers:
         """Make the model of a method, score it, and measure what it costs."""
+        model, folder, allow, texts_per_text = classifier, f"{MODELS}/{method.subfolder}", list[str](), 1.0
         if method.is_wrapper:
-            wrapper = self._wrap(method, classifier)
-            notes += [note for note in wrapper.notes if note not in notes]
-            folder = self._save(wrapper, method_subfolder(method), notes)
-            allow = list_names_to_allow(self._run_folder / folder) if folder else []
-            versions = [
-                len(wrapper.list_versions(text, read.people)) if read.people else 1
-                for text, read in zip(
-                    self.design.texts.texts, self.design.reader.read(self.design.texts.texts), strict=True
-                )
-            ]
-            model: Classifier = wrapper
+            model = wrapper = self._wrap(method, classifier)
+            is_saved = self.options.out is not None and self._save(wrapper, self.models / method.subfolder, notes)
+            allow = list_names_to_allow(self.models / method.subfolder) if is_saved else []
+            folder = folder if is_saved else ""
+            texts = self.design.texts.texts
+            reading = zip(texts, self.design.reader.read(texts), strict=True)
+            versions = [len(wrapper.list_versions(text, people)) if people else 1 for text, (people, _) in reading]
             texts_per_text = float(np.mean(versions))
         else:
-            folder = f"{MODELS}/{method_subfolder(method)}"
-            model, texts_per_text, allow = self._train(method, classifier), 1.0, []
+            model = self._train(method, classifier)
         answers = self._score(model, len(classifier.labels))
-        return MethodAnswers(method, answers, folder, texts_per_text, self._time(classifier, model), allow)
+        return MethodAnswers(method, answers, folder or None, texts_per_text, self._time(classifier, model), allow)
 
     def _wrap(self, method: Method, classifier: Classifier) -> MitigatedClassifier:
-        wrapper: MitigatedClassifier
-        if method.name == BlindClassifier.method:
-            wrapper = BlindClassifier(classifier, self.design.reader)
-        else:
-            assert isinstance(method.strength, float)
-            seed = self.design.options.seed
-            wrapper = AveragingClassifier(classifier, int(method.strength), self.design.reader, seed=seed)
+        wrapper: MitigatedClassifier = BlindClassifier(classifier, self.design.reader)
+        if method.strength is not None:
+            copies, seed = int(method.strength), self.design.seed
+            wrapper = AveragingClassifier(classifier, copies, self.design.reader, seed=seed)
         wrapper.source = self.source
         return wrapper
 
-    def _save(self, wrapper: MitigatedClassifier, name: str, notes: list[str]) -> str | None:
-        """Save a wrapper in the folder of the run, so that it can be loaded by name; say so if that is impossible."""
-        if self.options.out is None:
-            return None
-        folder = self._run_folder / MODELS / name
+    def _save(self, wrapper: MitigatedClassifier, folder: Path, notes: list[str]) -> bool:
+        """Save a wrapper, so that it can be loaded by name; a note says so if that is impossible."""
+        notes += wrapper.notes
         try:
-            settings = describe_wrapper(wrapper)
+            write_settings(describe_wrapper(wrapper), folder)
         except InputError as error:
             notes.append(str(error))
-            return None
-        write_settings(settings, folder)
-        return f"{MODELS}/{name}"
+            return False
+        return True
 
     def _train(self, method: Method, classifier: Classifier) -> Classifier:
         """Train the model of a method, or resume its training, in the folder of the run."""
@@ -178,9 +154,9 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
             [] if truth is None else truth.argmax(axis=1).tolist(),
             list(classifier.labels),
             design.train_counterfactuals,
-            self._run_folder / MODELS / method_subfolder(method),
-            epochs=design.options.epochs,
-            seed=design.options.seed,
+            self.models / method.subfolder,
+            epochs=design.epochs,
+            seed=design.seed,
             device=options.device,
             progress=options.progress,
         )
@@ -199,15 +175,14 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
             text_count=original.scored + renamed.scored,
         )
 
-    def _judge_finder(self) -> np.ndarray:
+    def _judge_renamed(self) -> np.ndarray:
         """mentions x countries x draws: whether the finder marks each name of the renamed texts with the right ends."""
-        counterfactuals = self.design.counterfactuals
-        texts, countries, draws = counterfactuals.shape
+        texts, countries, draws = self.design.counterfactuals.shape
+        render = self.design.counterfactuals.render
         blocks = []
         for i in range(texts):
-            rendered = [counterfactuals.render(i, c, d) for c in range(countries) for d in range(draws)]
-            outcomes = self._judge_texts(rendered)
-            blocks.append(np.array(outcomes).reshape(countries, draws, -1).transpose(2, 0, 1) == Outcome.RECALL)
+            hits = self._judge([render(i, c, d) for c in range(countries) for d in range(draws)])
+            blocks.append(np.array(hits).reshape(countries, draws, -1).transpose(2, 0, 1))
         return np.concatenate(blocks)
 
     def _judge_originals(self) -> np.ndarray | None:
@@ -216,31 +191,26 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
         if texts.spans is None:
             return None
         marked = [(text, spans) for text, spans in zip(texts.texts, texts.spans, strict=True) if spans]
-        return np.concatenate([np.array(each) == Outcome.RECALL for each in self._judge_texts(marked)])
+        return np.concatenate([np.array(hits) for hits in self._judge(marked)])
 
-    def _judge_texts(self, texts: Sequence[tuple[str, Any]]) -> list[Any]:
-        """The outcome of each of these spans."""
-        reading = self.design.reader.read([text for text, _ in texts])
-        return [
-            judge_mentions(
-                text,
-                spans,
-                [Entity(each.start, each.end, PERSON) for person in read.people for each in person.mentions],
-            )
-            for (text, spans), read in zip(texts, reading, strict=True)
-        ]
+    def _judge(self, texts: Sequence[tuple[str, Any]]) -> list[list[bool]]:
+        """Whether the finder marks each of the spans of these texts."""
+        hits = []
+        for (text, spans), (people, _) in zip(texts, self.design.reader.read([text for text, _ in texts]), strict=True):
+            entities = [Entity(each.start, each.end, PERSON) for person in people for each in person.mentions]
+            hits.append([outcome == Outcome.RECALL for outcome in judge_mentions(text, spans, entities)])
+        return hits
 
     def _time(self, classifier: Classifier, model: Classifier) -> float | None:
         """Time per text, divided by that of the original model; None for servers, and if it is too short to measure."""
         if classifier.paid:
             return None
         texts = list(dict.fromkeys(self.design.texts.texts))[:TIMED_TEXTS]
-        seconds: dict[int, list[float]] = {0: [], 1: []}
+        fastest = [np.inf, np.inf]
         for _ in range(REPEATS):
             for k, each in enumerate((classifier, model)):
                 self.design.reader.forget()  # finding people is part of the cost
                 start = time.perf_counter()
                 each.score(texts)
-                seconds[k].append(time.perf_counter() - start)
-        plain, mitigated = min(seconds[0]), min(seconds[1])
-        return mitigated / plain if plain > SHORTEST_SECONDS else None
+                fastest[k] = min(fastest[k], time.perf_counter() - start)
+        return fastest[1] / fastest[0] if fastest[0] > SHORTEST_SECONDS else None

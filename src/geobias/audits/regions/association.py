@@ -41,6 +41,7 @@ from geobias.measures.association_signal import (
     compare_signal,
     compare_size_with_invented,
     compare_strength_with_invented,
+    compare_together,
     compare_with_permuted_words,
     control_fame,
     correlate_halves,
@@ -254,13 +255,16 @@ def _measure_signal(
     beyond_names = compare_signal(places.regions[:, kept], invented, length[kept], invented_length).at()
     beyond_fame, proxies = None, []
     p = compare_lengths(places.regions.mean(axis=0), invented.mean(axis=0), length, invented_length)
+    together = compare_together(p, invented.shape[1])
     is_more = beyond_names.p is not None and (beyond_names.value or 0.0) > 0
-    p_names = [beyond_names.p or 0.0 if is_more else 1.0, min(1.0, p.min() * len(p)), *other_p]
+    p_names = [beyond_names.p or 0.0 if is_more else 1.0, together, *other_p]
     if controls is not None:
         lengths, proxies = (controls.length, controls.known_length), controls.proxies
         beyond_fame = compare_signal(controls.regions, controls.known, *lengths).at()
         against_known = compare_lengths(controls.regions.mean(axis=0), controls.known.mean(axis=0), *lengths)
-        p = np.where(controls.is_known, np.maximum(p, against_known), 1.0)
+        against_known = np.where(controls.is_known, against_known, 1.0)
+        together = max(together, compare_together(against_known, controls.known.shape[1]))
+        p = np.maximum(p, against_known)
     adjusted = np.minimum(p * len(p), 1.0)
     return AssociationSignal(
         beyond_names=beyond_names,
@@ -271,7 +275,7 @@ def _measure_signal(
         comparable_known=(controls.comparable if has_tokens else 1.0) if controls else None,
         proxies=proxies,
         p_names=float(min(1.0, len(p_names) * min(p_names))),
-        p_regions=number(adjusted.min()),
+        p_regions=together,
     ), adjusted
 
 

@@ -1,10 +1,10 @@
 """The overall answer about associations: what is said of whom.
 
 More than a name, more than fame, and only then the country. Five kinds of test answer for the whole: the signal (all
-regions and words together), single regions, pairs, tones and topics. Each is made against invented places, and against
-known places with fame held fixed; the larger p-value of a kind counts. The smallest of the kinds is multiplied by their
-number (Bonferroni). Where known places are missing, or not as well known as the regions, country and fame cannot be
-told apart, and nothing is called clear.
+regions and words together), regions by the length of their rows, pairs, tones and topics. Each is made against invented
+places, and against known places with fame held fixed; the larger p-value of a kind counts. The smallest of the kinds is
+multiplied by their number (Bonferroni). Where known places are missing, or not as well known as the regions, country
+and fame cannot be told apart, and nothing is called clear.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from geobias.measures.association_signal import FEWEST_PARAPHRASES
 from geobias.measures.estimates import SIGNIFICANT, Estimate
 from geobias.report.findings import Finding, Role, format_p, grade_evidence
 from geobias.report.sentences import format_number, list_first, measure_size
-from geobias.report.tables import format_interval, is_marked
+from geobias.report.tables import format_interval, is_marked, listed
 from geobias.world.countries import UN_STATES
 
+MOST_NAMED = 3  # of the regions that stand out together, and not by themselves
 MOSTLY_COMPARABLE = 0.5  # share of names with as many tokens as those compared with; with fewer, it is extrapolated
 FILE = "tables/associations.csv"
 TOTALS = "It holds if the function returns total log-likelihoods, not means per token."
@@ -154,16 +155,24 @@ def _say_answer(result: RegionsResult, association: Association, signal: Associa
             )
         alone = f"{pairs} {'stands out by itself' if marked == 1 else 'stand out by themselves'}."
         return f"{more}{end} {alone if marked else f'None of {association.tests:,} pairs stands out by itself.'}"
-    regions = f"{len(result.region_associations):,} {members}"
+    regions, others = f"{len(result.region_associations):,} {members}", name_controls(association)
     if kind == "regions":
         names = [row.name for row in list_standing_out(result)]
         count, subject = len(names), f"{len(names):,} of {regions} ({list_first(names)})"
+        if count < MOST_NAMED:
+            farthest = sorted(result.region_associations, key=lambda row: row.p_adjusted or 0.0)[:MOST_NAMED]
+            most = listed([row.name for row in farthest])
+            alone = f"only {listed(names)} {'is' if count == 1 else 'are'}" if names else "none is"
+            return (
+                f"Some of the {regions} are described unlike {others} (tested together, {format_p(p)}), most of all "
+                f"{most}, of which {alone} clear when tested alone{end}"
+            )
     elif kind == "pairs":
         count, subject = marked, f"{pairs} of {level} and word"
     else:
         count = len(list_clear(result, list_tones(result) if kind == "tones" else result.topic_associations))
         subject = f"{'In tone' if kind == 'tones' else 'In the words of a topic'}, {count:,} of {regions}"
-    return f"{subject} {'stands' if count == 1 else 'stand'} out from {name_controls(association)} ({format_p(p)}){end}"
+    return f"{subject} {'stands' if count == 1 else 'stand'} out from {others} ({format_p(p)}){end}"
 
 
 def _say_name_only(association: Association, signal: AssociationSignal) -> str:
@@ -172,13 +181,19 @@ def _say_name_only(association: Association, signal: AssociationSignal) -> str:
     if not _is_more(signal.beyond_names):  # the test that answers is of single regions, pairs, tones or topics
         start = (
             f"Some words go with single {pluralise(association.level)} more than with invented places "
-            f"({format_p(signal.p_names)}; all together {_format_nats(signal.beyond_names)})"
+            f"({format_p(signal.p_names)}), though on average over all of them not clearly "
+            f"({_format_nats(signal.beyond_names)})"
         )
+    # No number: a pair of a country whose whole row moved must be much larger than `detectable_times`.
+    power = f" A few {pluralise(association.level)} with words of their own may be missed."
     if not signal.can_tell or signal.beyond_fame is None:
-        return f"{start}: more than a name, but cannot tell whether {association.noun} or fame."
+        return f"{start}: more than a name, but cannot tell whether {association.noun} or fame.{power}"
     known = _format_nats(signal.beyond_fame)
-    less = f"but not clearly more than with known places of the same fame ({known}): perhaps no more than fame."
-    return f"{start}, {less}{_say_fame(signal)}"
+    less = (
+        f"but the tests together do not show more than with known places of the same fame (on average {known}): "
+        "perhaps no more than fame."
+    )
+    return f"{start}, {less}{_say_fame(signal)}{power}"
 
 
 def _say_fame(signal: AssociationSignal) -> str:

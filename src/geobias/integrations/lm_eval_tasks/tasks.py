@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.decide.audit import audit_decisions
-from geobias.audits.decide.design import DecideOptions, design_decisions
 from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import SCORE_ONLY
 from geobias.audits.reports import RunNumber, list_numbers
@@ -54,7 +53,7 @@ def load_questions(**metadata: Any) -> dict[str, Any]:
         )
     writers = {kind: PromptWriter(tokenizer, answers, metadata.get("chat")) for kind, answers in ANSWER_SETS.items()}
     questions = dict.fromkeys(
-        (kind, text) for kind, texts in design_decisions(DecideOptions(**options)).list_questions() for text in texts
+        (kind, text) for kind, texts in prepare(audit_decisions, **options).design.list_questions() for text in texts
     )
     encoded = json.dumps(options, sort_keys=True)
     documents = [

@@ -1,1 +1,1 @@
-"""Training that can be resumed: fine-tuning, and masking for masked language models."""
+"""Training that can be resumed: fine-tuning, masking, mitigation (`augment`, `pair`) and alignment (`align`)."""

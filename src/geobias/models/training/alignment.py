@@ -17,17 +17,17 @@ the loss, which hardly matter: Adam rescales the gradient.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch.nn.functional import kl_div
 
-from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
 from geobias.errors import InputError
 from geobias.models.language_model import LanguageModel
 from geobias.models.load import load_weights
@@ -36,30 +36,35 @@ from geobias.models.training.epochs import (
     IGNORED,
     Batch,
     Checkpoint,
+    build_optimiser,
     mask_randomly,
     pad_batch,
+    rate_factor,
+    refuse_untrainable,
     shuffle_batches,
     split_texts,
     train_epoch,
 )
-from geobias.models.training.finetuning import build_optimiser, rate_factor
-from geobias.models.training.mitigated_folder import MitigatedFolder, digest_lists
+from geobias.models.training.mitigation import MitigatedFolder, digest_data
 from geobias.models.training.word_scores import (
     SentenceTokens,
     logits_at,
     make_batch,
     move_batch,
-    refuse_untrainable_model,
     score_words,
     tokenise_sentences,
 )
-from geobias.texts.templates import check_template, refuse_region_after_description
+from geobias.texts import DEFAULT_TEMPLATE
+from geobias.texts.templates import refuse_region_after_description
+from geobias.world.regions import Region
+from geobias.world.words import Word
 
 ALIGN_WEIGHT = 0.3  # of the loss of descriptions against that of plain text
-FEWEST_REGIONS, FEWEST_WORDS = 2, 2
+STEM_LETTERS = 5  # words that begin alike ("inquiring", "inquisitive") mostly share tokens and meaning
 REPLAY_PARTS = 2  # of plain text for each sentence about a region
 REPLAY = "replay_"  # before the names of a batch's tensors of plain text
 
+Item = TypeVar("Item")
 PlainPart = tuple[np.ndarray, np.ndarray]  # token ids, and the positions of those that are not special
 
 
@@ -76,15 +81,6 @@ class AlignmentSettings:
     rate: float = 5e-5
     """The highest learning rate: linear warm-up, then linear decay."""
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_number("--epochs", self.epochs, 1, MOST_EPOCHS)
-        check_number("--batch", self.batch, 1, LARGEST_BATCH)
-        check_number("--seed", self.seed, 0, HIGHEST_SEED)
-        if not 0 < self.strength <= 1:
-            raise InputError(f"The strength of align must be above 0 and at most 1, not {self.strength:g}.")
-        if not 0 < self.rate < 1:
-            raise InputError(f"--rate must be between 0 and 1, not {self.rate}.")
 
 
 def align_language_model(
@@ -105,16 +101,13 @@ def align_language_model(
     texts like those that the model was trained on; texts that mention places keep what it knows about them. A training
     that was stopped resumes after its last finished epoch.
     """
-    for template in templates:
-        check_template(template)
-    _check_sizes(regions, words, templates, replay_texts)
     lm = load_weights(model, device=device, dtype="float32")  # small steps vanish in shorter numbers
-    refuse_untrainable_model(lm)
+    refuse_untrainable(lm)
     if not isinstance(lm, MaskedLM):
         for template in templates:
             refuse_region_after_description(template)
     record = {"method": "align", **asdict(settings), "model": lm.fingerprint}
-    record["data"] = digest_lists(regions, words, templates, replay_texts)
+    record["data"] = digest_data(*map(list, (regions, words, templates, replay_texts)))[:16]
     folder = MitigatedFolder(out, record)
     if folder.is_finished:
         return folder.path
@@ -245,12 +238,83 @@ def _replay_batch(lm: LanguageModel, parts: Sequence[PlainPart], rng: np.random.
     return {REPLAY + name: tensor for name, tensor in pad_batch(lm.tokenizer, ids, labels).items()}
 
 
-def _check_sizes(
-    regions: Sequence[str], words: Sequence[str], templates: Sequence[str], replay_texts: Sequence[str]
-) -> None:
-    if len(set(regions)) < FEWEST_REGIONS or len(set(words)) < FEWEST_WORDS:
-        raise InputError(f"Alignment needs at least {FEWEST_REGIONS} regions and {FEWEST_WORDS} words to train on.")
-    if not templates:
-        raise InputError("Alignment needs a template to train on.")
-    if not any(text.strip() for text in replay_texts):
-        raise InputError("Alignment needs plain texts for the replay, or the model forgets. Pass some hundred texts.")
+@dataclass(frozen=True)
+class AlignmentPart:
+    """Regions, words and templates of one side."""
+
+    regions: tuple[Region, ...] = field(repr=False)
+    words: tuple[Word, ...] = field(repr=False)
+    templates: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class AlignmentSplit:
+    """What is trained on, and what is audited."""
+
+    train: AlignmentPart
+    held_out: AlignmentPart
+
+
+def split_for_alignment(
+    regions: Sequence[Region], words: Sequence[Word], templates: Sequence[str], *, seed: int = 0
+) -> AlignmentSplit:
+    """Split regions, words and templates at random into halves to train on and to audit.
+
+    Regions are balanced over their parents (continents), words over their topics. What could leak stays together:
+    regions whose name is part of another's (Guinea, Papua New Guinea), and words that are equal, begin alike or are
+    each other's substitute. The audit's own template is always held out.
+    """
+    rng = np.random.default_rng(seed)
+    train_regions, other_regions = _halve(regions, _share_name, lambda region: region.parent, rng)
+    train_words, other_words = _halve(words, _share_stem, lambda word: word.topic, rng)
+    free = [template for template in templates if template != DEFAULT_TEMPLATE]
+    to_train = {free[k] for k in rng.permutation(len(free))[: max(1, len(templates) // 2)]}
+    train_templates = tuple(template for template in free if template in to_train)
+    other_templates = (DEFAULT_TEMPLATE, *(template for template in free if template not in to_train))
+    return AlignmentSplit(
+        AlignmentPart(train_regions, train_words, train_templates),
+        AlignmentPart(other_regions, other_words, other_templates),
+    )
+
+
+def _halve(
+    items: Sequence[Item],
+    depend: Callable[[Item, Item], bool],
+    stratum: Callable[[Item], Hashable],
+    rng: np.random.Generator,
+) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    """Two halves, balanced over strata; items that depend on each other are in the same."""
+    group_of = list(range(len(items)))
+    for second in range(len(items)):
+        for first in range(second):
+            if group_of[first] != group_of[second] and depend(items[first], items[second]):
+                merged = group_of[second]
+                group_of = [group_of[first] if group == merged else group for group in group_of]
+    groups = [[k for k, group in enumerate(group_of) if group == each] for each in dict.fromkeys(group_of)]
+    sides: tuple[list[int], list[int]] = ([], [])
+    for number in rng.permutation(len(groups)):
+        members = groups[number]
+        kind = stratum(items[members[0]])
+        sizes = [(sum(stratum(items[k]) == kind for k in side), len(side)) for side in sides]
+        sides[0 if sizes[0] <= sizes[1] else 1].extend(members)
+    first_half, second_half = (tuple(items[k] for k in sorted(side)) for side in sides)
+    return first_half, second_half
+
+
+def _share_name(first: Region, second: Region) -> bool:
+    shorter, longer = sorted((first.name, second.name), key=len)
+    return re.search(rf"\b{re.escape(shorter)}\b", longer) is not None
+
+
+def _share_stem(first: Word, second: Word) -> bool:
+    pairs = [(first.word, second.word), (first.substitute, second.word), (first.word, second.substitute)]
+    return any(
+        one_word.lower() == other_word.lower() or _begin_alike(one_word, other_word)
+        for one_word, other_word in pairs
+        if one_word and other_word
+    )
+
+
+def _begin_alike(first: str, second: str) -> bool:
+    beginnings = {word[:STEM_LETTERS].lower() for word in (first, second) if len(word) >= STEM_LETTERS}
+    return len(beginnings) == 1 and min(len(first), len(second)) >= STEM_LETTERS

@@ -18,6 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from geobias.errors import InputError
 from geobias.files import remove_temporary_files, write_whole, writing
+from geobias.models.causal import CausalLM
 from geobias.models.language_model import LanguageModel
 from geobias.models.masked import MaskedLM
 from geobias.progress import progress_bar
@@ -25,6 +26,7 @@ from geobias.progress import progress_bar
 STATE = "state.json"
 IGNORED = -100  # a label that adds nothing to the loss
 CLIP = 1.0  # largest norm of a step's gradients
+WARM_UP, WEIGHT_DECAY = 0.1, 0.01
 
 Batch = dict[str, torch.Tensor]
 Tokens = Sequence[int] | np.ndarray
@@ -160,6 +162,27 @@ def pad_batch(tokenizer: Any, ids: Sequence[Tokens], labels: Sequence[Tokens] | 
     return batch
 
 
+def set_padding(model: Any, tokenizer: Any) -> None:
+    """Let model and tokenizer agree on a padding token. Causal models have none: their end of text serves."""
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    model.config.pad_token_id = tokenizer.pad_token_id
+
+
+def build_optimiser(model: Any, rate: float) -> torch.optim.Optimizer:
+    """AdamW with a highest learning rate that `train_epoch` can scale."""
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=WEIGHT_DECAY)
+    for group in optimiser.param_groups:
+        group["initial_lr"] = rate
+    return optimiser
+
+
+def rate_factor(step: int, steps: int) -> float:
+    """The share of the highest learning rate at a step: linear warm-up, then linear decay."""
+    warm_up = max(1, round(WARM_UP * steps))
+    return (step + 1) / warm_up if step < warm_up else max(0.0, (steps - step) / max(1, steps - warm_up))
+
+
 # BERT's rule: the share of tokens to predict; of these the shares that become the mask and any other token.
 PREDICTED, MASKED, REPLACED = 0.15, 0.8, 0.1
 LONGEST_PART = 512  # tokens, where the model could read more
@@ -168,9 +191,11 @@ Example = tuple[np.ndarray, np.ndarray]  # token ids as the model sees them, and
 Span = tuple[int, int]
 
 
-def refuse_untrainable(lm: MaskedLM) -> None:
-    """Refuse a model that can be scored, but not trained to fill in masks."""
-    if lm.tokenizer.mask_token_id is None:
+def refuse_untrainable(lm: LanguageModel) -> None:
+    """Refuse what can be scored, but not trained: encoder-decoders, masked models without a mask, quantized weights."""
+    if not isinstance(lm, MaskedLM | CausalLM):
+        raise InputError(f"{lm.name} is a {lm.kind}. Use a masked or a causal language model.")
+    if isinstance(lm, MaskedLM) and lm.tokenizer.mask_token_id is None:
         raise InputError(f"{lm.name} has no mask token, so it cannot be trained by masking. Use a masked LM.")
     if any(parameter.is_meta or not parameter.is_floating_point() for parameter in lm.model.parameters()):
         raise InputError(f"{lm.name} cannot be trained: its weights are not loaded, or are quantized.")

@@ -1,7 +1,6 @@
 """Fine-tune a pre-trained model as a classifier, with the usual settings, and keep its best epoch.
 
-AdamW; the learning rate rises linearly over the first tenth of the steps, then falls linearly. After every epoch the
-classifier is evaluated on held-out texts.
+After every epoch the classifier is evaluated on held-out texts.
 """
 
 from __future__ import annotations
@@ -15,14 +14,44 @@ import numpy as np
 import torch
 import transformers
 
+from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
+from geobias.errors import InputError
 from geobias.files import writing
 from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.model_files import compute_fingerprint, load_pretrained, quiet_transformers
 from geobias.models.pretrained import longest_input, resolve_device
-from geobias.models.training.epochs import Checkpoint, pad_batch, shuffle_batches, train_epoch
-from geobias.models.training.hyperparameters import Hyperparameters
+from geobias.models.training.epochs import (
+    Checkpoint,
+    build_optimiser,
+    pad_batch,
+    rate_factor,
+    set_padding,
+    shuffle_batches,
+    train_epoch,
+)
 
-WARM_UP, WEIGHT_DECAY = 0.1, 0.01
+LONGEST_INPUT = 1_000_000  # tokens
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """How a classifier is trained; the defaults are the usual ones."""
+
+    epochs: int = 3
+    batch: int = 32
+    rate: float = 2e-5
+    """The highest learning rate."""
+    max_length: int = 128
+    """Tokens of a text that are read in training."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("--epochs", self.epochs, 1, MOST_EPOCHS)
+        check_number("--batch", self.batch, 1, LARGEST_BATCH)
+        check_number("--max-length", self.max_length, 8, LONGEST_INPUT)
+        check_number("--seed", self.seed, 0, HIGHEST_SEED)
+        if not 0 < self.rate < 1:
+            raise InputError(f"--rate must be between 0 and 1, not {self.rate}.")
 
 
 @dataclass(frozen=True)
@@ -111,24 +140,3 @@ def train_classifier(
 def best_epoch(epochs: Sequence[Mapping[str, Any]]) -> int:
     """The position of the first epoch with the highest macro-F1 on the held-out texts."""
     return max(range(len(epochs)), key=lambda k: epochs[k]["macro_f1"])
-
-
-def set_padding(model: Any, tokenizer: Any) -> None:
-    """Let model and tokenizer agree on a padding token. Causal models have none: their end of text serves."""
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    model.config.pad_token_id = tokenizer.pad_token_id
-
-
-def build_optimiser(model: Any, rate: float) -> torch.optim.Optimizer:
-    """AdamW with a highest learning rate that `train_epoch` can scale."""
-    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=WEIGHT_DECAY)
-    for group in optimiser.param_groups:
-        group["initial_lr"] = rate
-    return optimiser
-
-
-def rate_factor(step: int, steps: int) -> float:
-    """The share of the highest learning rate at a step: linear warm-up, then linear decay."""
-    warm_up = max(1, round(WARM_UP * steps))
-    return (step + 1) / warm_up if step < warm_up else max(0.0, (steps - step) / max(1, steps - warm_up))

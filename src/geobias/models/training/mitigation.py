@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,22 +23,32 @@ import numpy as np
 import torch
 import transformers
 
-from geobias.checks import check_number, describe_choices
 from geobias.errors import InputError
-from geobias.models.model_files import compute_fingerprint, load_pretrained
+from geobias.files import save_file, writing
+from geobias.models.huggingface import find_base_model
+from geobias.models.model_files import compute_fingerprint, load_pretrained, quiet_transformers
 from geobias.models.pretrained import longest_input, resolve_device
-from geobias.models.sources import PICKLES, SKOPS, is_function_name, locate_weights
-from geobias.models.training.epochs import IGNORED, Batch, Checkpoint, pad_batch, shuffle_batches, train_epoch
-from geobias.models.training.finetuning import build_optimiser, rate_factor, set_padding
-from geobias.models.training.hyperparameters import MOST_VERSIONS, Hyperparameters
-from geobias.models.training.mitigated_folder import MitigatedFolder
+from geobias.models.sources import locate_weights
+from geobias.models.training.epochs import (
+    IGNORED,
+    Batch,
+    Checkpoint,
+    build_optimiser,
+    pad_batch,
+    rate_factor,
+    set_padding,
+    shuffle_batches,
+    train_epoch,
+)
+from geobias.models.training.finetuning import Hyperparameters
 from geobias.texts.counterfactuals import Counterfactuals
 
-METHODS = ("augment", "pair")
 DEFAULT_STRENGTHS = {"augment": 1, "pair": 3.0}
 RATE, BATCH = 5e-5, 32
 VERSIONS = 1  # renamed versions of a text in each epoch of `pair`
-HIGHEST_LAMBDA = 1000
+RECORD = "mitigation.json"
+PIPELINES = {"classifier": "text-classification", "masked-LM": "fill-mask", "causal LM": "text-generation"}
+BORROWED_TOKENIZER = ("tokenizer_folder", "tokenizer_normalizer")  # fields of a bundled classifier's configuration
 
 
 def train_mitigated(
@@ -63,22 +74,16 @@ def train_mitigated(
     `counterfactuals` must not be those that the result is audited with. A training that was interrupted resumes after
     its last finished epoch; the same settings and data give the same weights.
     """
-    strength = check_strength(method, strength)
+    strength = DEFAULT_STRENGTHS[method] if strength is None else strength
     hyperparameters = Hyperparameters(epochs=epochs, batch=BATCH, rate=rate, seed=seed)
-    name, source = str(model), _locate_trainable(model)
+    name, source = str(model), locate_weights(str(model))
     network, tokenizer = load_pretrained(
         transformers.AutoModelForSequenceClassification, name, source, dtype=torch.float32, kind="classifier"
     )
-    settings: dict[str, Any] = {
-        "method": method,
-        "strength": strength,
-        "model": compute_fingerprint(network, tokenizer),
-    }
-    facts: dict[str, Any] = {"method": method, "strength": strength, "model": name}
+    settings: dict[str, Any] = {"method": method, "strength": strength}
+    settings["model"] = compute_fingerprint(network, tokenizer)
     set_padding(network, tokenizer)
     classes = match_labels(name, network.config, labels, label_names)
-    if len(classes) != len(texts):
-        raise InputError(f"There are {len(texts)} texts and {len(classes)} labels. Give each text a label.")
     batches = CounterfactualBatches(
         texts,
         classes,
@@ -96,7 +101,10 @@ def train_mitigated(
     network.to(resolve_device(device))
     weight = strength if method == "pair" else 0.0
     losses = _train(name, network, tokenizer, batches, weight, checkpoint, progress)
-    facts |= {
+    facts = {
+        "method": method,
+        "strength": strength,
+        "model": name,
         "labelled_texts": len(texts),
         "texts_with_names": batches.texts_with_names,
         "renamed_versions_per_epoch": batches.versions,
@@ -108,25 +116,6 @@ def train_mitigated(
     }
     folder.publish(network, tokenizer, name, source, facts)
     return folder.path
-
-
-def check_strength(method: str, strength: float | None) -> float:
-    """The strength of a method, or its default; refuse one that the method does not have."""
-    if method not in METHODS:
-        raise InputError(f"Unknown training method {method!r}. {describe_choices(method, METHODS)}")
-    if strength is None:
-        return DEFAULT_STRENGTHS[method]
-    try:
-        number = float(strength)
-    except ValueError:
-        raise InputError(f"The strength of {method} must be a number, not {strength!r}.") from None
-    if method == "augment":
-        check_number("The strength of augment", number, 1, MOST_VERSIONS)
-        if number != int(number):
-            raise InputError(f"The strength of augment must be a whole number of versions, not {number}.")
-    else:
-        check_number("The strength of pair (LAMBDA)", number, 0, HIGHEST_LAMBDA)
-    return number
 
 
 def match_labels(name: str, config: Any, labels: Sequence[int] | np.ndarray, label_names: Sequence[str]) -> np.ndarray:
@@ -142,10 +131,7 @@ def match_labels(name: str, config: Any, labels: Sequence[int] | np.ndarray, lab
         raise InputError(
             f"{name} has no label {unknown[0]!r}. Its labels: {', '.join(own_labels)}. Rename those of your texts."
         )
-    classes = np.asarray(labels, dtype=np.int64)
-    if outside := [int(k) for k in classes if not 0 <= k < len(label_names)]:
-        raise InputError(f"A text has the label {outside[0]}; there are {len(label_names)} label names, from 0.")
-    return np.array([own_labels.index(label) for label in label_names], dtype=np.int64)[classes]
+    return np.array([own_labels.index(label) for label in label_names], dtype=np.int64)[np.asarray(labels)]
 
 
 def _train(
@@ -179,16 +165,6 @@ def _train(
     return [float(epoch["loss"]) for epoch in checkpoint.epochs]
 
 
-def _locate_trainable(model: str | Path) -> str:
-    """Where the weights are; refuse what has none to train."""
-    if not isinstance(model, str | Path):
-        raise InputError(f"A {type(model).__name__} cannot be trained. Pass a Hugging Face id or a folder.")
-    name = str(model)
-    if is_function_name(name) or name.lower().endswith((SKOPS, *PICKLES)) or "://" in name:
-        raise InputError(f"{name} cannot be trained: it is no Hugging Face classifier. Use blind or average.")
-    return locate_weights(name)
-
-
 class CounterfactualBatches:
     """Labelled texts, each followed in its batch by renamed versions of it, if it names anybody.
 
@@ -210,8 +186,6 @@ class CounterfactualBatches:
         row_by_text = {text: row for row, text in enumerate(counterfactuals.texts)}
         self.rows = [row_by_text.get(text) for text in texts]
         self.texts_with_names = sum(row is not None for row in self.rows)
-        if not self.texts_with_names:
-            raise InputError(f"None of the {len(texts)} labelled texts names a person. Add texts that do.")
 
     @property
     def digest(self) -> str:
@@ -264,9 +238,8 @@ class PairedLoss(torch.nn.Module):
         self.model, self.weight = model, weight
 
     @property
-    def device(self) -> torch.device:
-        device: torch.device = self.model.device
-        return device
+    def device(self) -> Any:
+        return self.model.device
 
     def train(self, mode: bool = True) -> Self:
         return super().train(mode and not self.weight)
@@ -286,3 +259,92 @@ class PairedLoss(torch.nn.Module):
 def digest_data(*parts: Any) -> str:
     """What tells texts, labels and other data of a training from others."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+class MitigatedFolder:
+    """Where a mitigated model is written: never half, and never over another model or one with other settings.
+
+    It is made in a folder beside it, OUT.training, and moved to OUT when it is finished.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self.path, self.settings = path, json.loads(json.dumps(settings))
+        self.training = path.with_name(f"{path.name}.training")
+        self.is_finished = False
+        if path.is_dir() and any(path.iterdir()):
+            if _read_settings(path) != self.settings:
+                raise InputError(
+                    f"{path} exists and is not a model of this training: method, strength, data, model or seed differ. "
+                    "Choose another folder, or remove it."
+                )
+            self.is_finished = True
+
+    def prepare(self) -> None:
+        """Make the folder of the training: what cannot be written fails now, not after an epoch."""
+        with writing(self.path):
+            self.training.mkdir(parents=True, exist_ok=True)
+
+    def publish(
+        self,
+        model: Any,
+        tokenizer: Any,
+        name: str,
+        source: str,
+        facts: Mapping[str, Any],
+        kind: str = "classifier",
+    ) -> None:
+        """Save the model with its tokenizer and card, and move it to its place."""
+        base = find_base_model(name, source) if kind == "classifier" else name
+        for field in BORROWED_TOKENIZER:
+            if hasattr(model.config, field):
+                delattr(model.config, field)
+        staging = self.training / "model"
+        with writing(self.path), quiet_transformers():
+            shutil.rmtree(staging, ignore_errors=True)
+            model.cpu().save_pretrained(staging)
+            tokenizer.save_pretrained(staging)
+            save_file(staging / "README.md", write_card(name, base, facts, kind).encode())
+            record = {"settings": self.settings, "facts": facts}
+            save_file(staging / RECORD, json.dumps(record, indent=1).encode())
+            if self.path.is_dir():  # and empty
+                self.path.rmdir()
+            staging.replace(self.path)
+            shutil.rmtree(self.training)
+        self.is_finished = True
+
+
+def write_card(name: str, base: str | None, facts: Mapping[str, Any], kind: str = "classifier") -> str:
+    """The model card: which model was changed, how and with what. `base` is the language model behind it, if known."""
+    lines = ["---", "library_name: transformers", f"pipeline_tag: {PIPELINES[kind]}"]
+    lines += [f"base_model: {json.dumps(base)}"] if base else []
+    lines += ["tags: [geobias, mitigation]", "---", "", f"# {name}, mitigated with `{facts['method']}`", ""]
+    change = (
+        f"geobias changed the classifier `{name}` so that its answers depend less on the country that people's names "
+        "come from. Labels and speed are unchanged."
+        if kind == "classifier"
+        else f"geobias changed the {kind} `{name}` so that its descriptions of people depend less on their region."
+    )
+    unseen = "names" if kind == "classifier" else "regions, words and templates"
+    lines += [
+        change,
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {key.replace('_', ' ')} | {_format(value)} |" for key, value in facts.items()),
+        "",
+        f"Audit it on {unseen} that were not used here. The licences of the original model and of the texts apply.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _format(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_format, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _read_settings(folder: Path) -> Any:
+    try:
+        return json.loads((folder / RECORD).read_text(encoding="utf-8"))["settings"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,27 +1,34 @@
-"""Scores of words in sentences about regions, with gradients: what alignment trains on.
+"""Scores of words in sentences about regions, with gradients, on which alignment trains; and what it may cost.
 
 The score of a word is the mean log P of its tokens given the sentence before it (causal models) or around it (masked
 models). The tokens of a word are masked together, so that all words of equally many tokens share one forward pass. The
 audit's score `conditional` fills them in one by one; the first token's log P is the same.
+
+The cost is measured by the (pseudo-)perplexity of plain texts and by the capitals that a model knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 
 from geobias.errors import InputError
-from geobias.models.causal import CausalLM, CausalScorer, CausalTexts
+from geobias.models.causal import CausalScorer, CausalTexts
 from geobias.models.language_model import LanguageModel
+from geobias.models.load import load_perplexity_scorer, load_weights
 from geobias.models.masked import MaskedLM
 from geobias.models.pretrained import Tokens
 from geobias.models.training.epochs import Batch, pad_batch
-from geobias.texts.templates import Sentences, unmark
+from geobias.texts.templates import DESCRIPTION, REGION, Sentences, select_texts, unmark
+from geobias.world.countries import UN_STATES, load_geonames
+
+CAPITALS_AT_ONCE = 32
+CAPITAL_TEMPLATE = f"{REGION} is the capital of {DESCRIPTION}."  # the capital, then the country
 
 
 @dataclass(frozen=True)
@@ -141,11 +148,83 @@ def _selecting(layer: Any, rows: torch.Tensor, positions: torch.Tensor) -> Itera
         hook.remove()
 
 
-def refuse_untrainable_model(lm: LanguageModel) -> None:
-    """Refuse what cannot be aligned: encoder-decoders, masked models without a mask, quantized weights."""
-    if not isinstance(lm, MaskedLM | CausalLM):
-        raise InputError(f"{lm.name} is a {lm.kind}. Use a masked or a causal language model.")
-    if isinstance(lm, MaskedLM) and lm.mask is None:
-        raise InputError(f"{lm.name} has no mask token, so it cannot be trained by masking. Use another masked LM.")
-    if any(parameter.is_meta or not parameter.is_floating_point() for parameter in lm.model.parameters()):
-        raise InputError(f"{lm.name} cannot be trained: its weights are not loaded, or are quantized.")
+@dataclass(frozen=True)
+class TextLikelihoods:
+    """log P of texts, for masked models the pseudo-log-likelihood (Salazar et al. 2020)."""
+
+    log_p: np.ndarray = field(repr=False)  # the sum over each text's tokens
+    tokens: np.ndarray = field(repr=False)
+
+    @property
+    def perplexity(self) -> float:
+        """exp(-log P per token), over all texts together; pseudo-perplexity for masked models."""
+        return float(np.exp(-self.log_p.sum() / self.tokens.sum()))
+
+
+def pseudo_perplexity(model: Any, texts: Sequence[str], *, device: str = "auto") -> TextLikelihoods:
+    """The likelihood of plain texts; `.perplexity` of masked models is a pseudo-perplexity."""
+    rows = load_perplexity_scorer(model, None, device=device, dtype="float32").score(list(texts))
+    has_tokens = rows[:, 1] > 0
+    if not has_tokens.any():
+        raise InputError("No text has a token that can be scored. Use other texts.")
+    return TextLikelihoods(rows[has_tokens, 0] * rows[has_tokens, 1], rows[has_tokens, 1])
+
+
+@dataclass(frozen=True)
+class CapitalsKnown:
+    """Which capitals a model knows the country of."""
+
+    countries: tuple[str, ...] = field(repr=False)  # ISO codes
+    is_known: np.ndarray = field(repr=False)
+
+    @property
+    def share(self) -> float:
+        """The share of countries whose capital is known, from 0 to 1."""
+        return float(self.is_known.mean())
+
+
+def share_of_capitals_known(model: Any, *, device: str = "auto") -> CapitalsKnown:
+    """Ask for the country of every capital: known if no other country's name is more likely.
+
+    The score is log P of the country's name in "{capital} is the capital of {country}.", summed over its tokens. The
+    countries are the members and observer states of the United Nations. Those whose name is in their capital's
+    (Singapore, Kuwait City) are not asked for.
+    """
+    entries = {
+        code: entry
+        for code, entry in sorted(load_geonames().get_countries().items())
+        if code in UN_STATES and entry["capital"]
+    }
+    names = [entry["name"].strip() for entry in entries.values()]
+    capitals = [entry["capital"].strip() for entry in entries.values()]
+    lm = model if isinstance(model, LanguageModel) else load_weights(model, device=device, dtype="float32")
+    log_p = _score_names(lm, capitals, names)
+    asks = [row for row, (name, capital) in enumerate(zip(names, capitals, strict=True)) if name not in capital]
+    codes = list(entries)
+    return CapitalsKnown(tuple(codes[row] for row in asks), log_p[asks].argmax(axis=1) == asks)
+
+
+def compute_word_variance_ratio(before: np.ndarray, after: np.ndarray) -> float:
+    """How much words still differ: the variance over words of the mean score of all regions, after divided by before.
+
+    A model that says the same of everything has 0: its regions are alike, but it describes nobody any more.
+    The scores of both models are regions x words.
+    """
+    return float(after.mean(axis=0).var() / before.mean(axis=0).var())
+
+
+def _score_names(lm: LanguageModel, capitals: Sequence[str], names: Sequence[str]) -> np.ndarray:
+    """capitals x countries: log P of the country's name in the sentence about the capital."""
+    if isinstance(lm, MaskedLM):  # all tokens of a name masked at once: a few forward passes for each capital
+        sentences = tokenise_sentences(lm, [CAPITAL_TEMPLATE], capitals, names)
+        batches = [
+            make_batch(lm.tokenizer, sentences[start : start + CAPITALS_AT_ONCE])
+            for start in range(0, len(names), CAPITALS_AT_ONCE)
+        ]
+        counts = np.stack([np.bincount(each.words, minlength=len(names)) for each in sentences])
+        with torch.no_grad():
+            scores = torch.cat([score_words(lm.model, move_batch(batch, lm.device)) for batch in batches])
+        return scores.double().cpu().numpy() * counts
+    texts = Sentences([CAPITAL_TEMPLATE], capitals, names, marked=True)
+    rows = lm.scorer("conditional").score(select_texts(texts, np.arange(len(texts))))
+    return (rows[:, 0] * rows[:, 1]).reshape(len(capitals), len(names))

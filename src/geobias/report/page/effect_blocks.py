@@ -78,7 +78,7 @@ def make_effect_map(
     countries = {
         effects[0].code: MapCountry(
             effects[0].place,
-            shapes[effects[0].code].continent_name,
+            shapes[effects[0].code].continent_name if effects[0].code in shapes else "",  # such as a former state
             facts=[fact(family, effect) for family, effect in zip(families, effects, strict=True)],
         )
         for effects in zip(*(family.effects for family in families), strict=True)
