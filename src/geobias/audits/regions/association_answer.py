@@ -158,7 +158,7 @@ def _say_answer(result: RegionsResult, association: Association, signal: Associa
     regions, others = f"{len(result.region_associations):,} {members}", name_controls(association)
     if kind == "regions":
         names = [row.name for row in list_standing_out(result)]
-        count, subject = len(names), f"{len(names):,} of {regions} ({list_first(names)})"
+        count = len(names)
         if count < MOST_NAMED:
             farthest = sorted(result.region_associations, key=lambda row: row.p_adjusted or 0.0)[:MOST_NAMED]
             most = listed([row.name for row in farthest])
@@ -167,6 +167,7 @@ def _say_answer(result: RegionsResult, association: Association, signal: Associa
                 f"Some of the {regions} are described unlike {others} (tested together, {format_p(p)}), most of all "
                 f"{most}, of which {alone} clear when tested alone{end}"
             )
+        subject = f"{count:,} of {regions} ({list_first(names)})"
     elif kind == "pairs":
         count, subject = marked, f"{pairs} of {level} and word"
     else:
