@@ -108,7 +108,7 @@ def audit_names(world: World, rows: list[dict[str, Any]], names: Path) -> tuple[
         gazetteer=names,
         progress=False,
     )
-    return result, [country.inference.against_mean.delta for country in result.classifiers[0].countries]
+    return result, [effect.against_mean for effect in result.effects]
 
 
 def audit_finders(world: World, rows: list[dict[str, Any]], names: Path) -> tuple[Any, list[Estimate]]:
@@ -123,7 +123,7 @@ def audit_finders(world: World, rows: list[dict[str, Any]], names: Path) -> tupl
     result = geobias.audit_finders(
         find, rows, spans="people", countries=[*COUNTRIES], draws=DRAWS, gazetteer=names, progress=False
     )
-    return result, [country.recall.against_mean for country in result.finders[0].countries]
+    return result, [row.against_mean for row in result.effects if row.label == "recall"]
 
 
 def audit_downstream(world: World, rows: list[dict[str, Any]], names: Path) -> tuple[Any, list[Estimate]]:

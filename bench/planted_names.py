@@ -22,11 +22,13 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
-from geobias.audits.names.covariates import count_name_tokens
-from geobias.audits.names.design import NamesDesign, NamesOptions, design_names
+from geobias.audits.names.audit import audit_names
+from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.findings import list_findings
-from geobias.audits.names.gaps import Gap, list_gaps, list_leading, rank_gaps
 from geobias.audits.names.measure import measure_names
+from geobias.audits.names.names_alike import count_name_tokens
+from geobias.audits.names.rows import DeltaEffect
+from geobias.audits.study import prepare
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import with_role
 from geobias.texts.counterfactuals import Counterfactuals
@@ -112,8 +114,7 @@ WORLDS = {
 
 
 def run_repetition(world: World, seed: int, tokenizer: Any) -> dict[str, Any]:
-    options = NamesOptions(limit=TEXTS, draws=DRAWS, seed=seed, scripts=SCRIPTS)
-    design = design_names(options, "cpu")
+    design = prepare(audit_names, limit=TEXTS, draws=DRAWS, seed=seed, scripts=SCRIPTS, device="cpu").design
     renamed = design.counterfactuals
     effects = world.plant(Answers(design, list(renamed), tokenizer))
     tone = make_tones(renamed, effects, np.random.default_rng(seed))
@@ -134,11 +135,10 @@ def run_repetition(world: World, seed: int, tokenizer: Any) -> dict[str, Any]:
     )
     result = measure_names(design, (answers,))
     (overall,) = with_role(list_findings(result), "overall")
-    gaps = rank_gaps(list_gaps(result.classifiers[0]))
     return {
         "evidence": overall.evidence,
-        "leading": [describe_gap(gap) for gap in list_leading(gaps)],
-        "largest": describe_gap(max(gaps, key=lambda gap: abs(gap.value))),
+        "leading": [describe_effect(effect) for effect in result.effects if effect.stands_out],
+        "largest": describe_effect(max(result.effects, key=lambda effect: abs(effect.value))),
         "sentence": overall.sentence,
     }
 
@@ -156,9 +156,9 @@ def to_probabilities(tone: np.ndarray) -> np.ndarray:
     return np.stack([0.5 - tone / 2, 0.5 + tone / 2], axis=-1)
 
 
-def describe_gap(gap: Gap) -> str:
+def describe_effect(effect: DeltaEffect) -> str:
     """ "TR-": the country and its side."""
-    return gap.country.code + ("+" if gap.value > 0 else "-")
+    return (effect.code or "") + ("+" if effect.value > 0 else "-")
 
 
 def tabulate(rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -26,7 +26,7 @@ settings and models, whenever and wherever it runs; `run.json` next to it has th
 same fields are attributes of the [result](api.md#results), and `result.to_dict()` returns them.
 
 ```console
-$ geobias names --json | jq '.classifiers[0].worst.delta'
+$ geobias names --json | jq '.farthest[0]'
 $ geobias explain schema names                 # the JSON Schema of results.json
 ```
 

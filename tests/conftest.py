@@ -348,6 +348,14 @@ def save_random_model(form: Any, config: Any, tokenizer: Any, folder: Path) -> P
 
 
 @pytest.fixture(scope="session")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a small finished run of an audit, which no test changes."""
+    from tests.finished_runs import prepare_runs
+
+    return prepare_runs(tmp_path_factory.mktemp("finished"))
+
+
+@pytest.fixture(scope="session")
 def small_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A folder for each architecture."""
     return {kind: build_small_model(kind, tmp_path_factory.mktemp(kind)) for kind in (*MASKED, *CAUSAL, *SEQ2SEQ)}

@@ -89,15 +89,14 @@ def run_audit(texts: int, folder: Path) -> None:
     """One audit in this process; its times, counts and memory go to `folder/report.json`."""
     import ray
 
-    from geobias.audits.names.design import NamesOptions, design_names
-    from geobias.audits.names.study import NamesStudy
-    from geobias.audits.study import RunOptions
+    from geobias.audits.names.audit import audit_names
+    from geobias.audits.study import prepare
     from geobias.engine.ask import compute_on
 
     workers = folder / "workers"
     workers.mkdir(exist_ok=True)
-    options = NamesOptions(texts=make_rows(texts), spans="spans", draws=DRAWS)
-    study = NamesStudy(design_names(options), ChecksumClassifier(workers), RunOptions(progress=False))
+    classifier = ChecksumClassifier(workers)
+    study = prepare(audit_names, classifier, make_rows(texts), spans="spans", draws=DRAWS, progress=False)
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ray.init(address="local", num_cpus=CORES, num_gpus=0, include_dashboard=False, log_to_driver=False)
     start_memory, began, processor_began = peak_memory(), time.perf_counter(), time.process_time()
@@ -122,7 +121,7 @@ def run_audit(texts: int, folder: Path) -> None:
     report["seconds_measuring"] = time.perf_counter() - began
     report["processor_seconds_measuring"] = time.process_time() - processor_began
     report["memory_measuring"] = peak_memory()
-    report["delta"] = result.classifiers[0].countries[0].delta
+    report["delta"] = result.effects[0].against_originals.value
     (folder / "report.json").write_text(json.dumps(report))
 
 

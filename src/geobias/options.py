@@ -101,16 +101,6 @@ NameFinder = Annotated[
         "bundled one).",
     ),
 ]
-NameCountries = Annotated[
-    str | None,
-    option(INPUT, "Countries to take names from, by code or name: FR,Nigeria; or 'all' (default: 17 countries)."),
-]
-Scripts = Annotated[str, option(INPUT, "Scripts of the names: latin or all.")]
-GazetteerFile = Annotated[
-    Path | None, option(INPUT, "CSV of your own names: country, kind (male, female, last), name.")
-]
-NameDraws = Annotated[int, option(STATISTICS, "Names drawn per text and country.")]
-NameSeed = Annotated[int, option(STATISTICS, "Random seed for drawing names.")]
 Epochs = Annotated[int, option(TRAINING, "Number of training epochs.")]
 Server = Annotated[
     str | None,

@@ -6,7 +6,6 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,46 +16,16 @@ from geobias.audits.pages import read_runs, reads_runs
 from geobias.audits.reports import _flatten, find_number_tree
 from geobias.integrations.every_eval_ever import export_run
 from geobias.report.number_tree import ANY_NUMBER
-from tests.audits.evidence.test_bundle import COUNTRIES, SCENARIOS, SPANS, TEXTS, decide, find, judge
 from tests.conftest import Run, sign_results
-from tests.integrations.runs import REGIONS, guess
+from tests.finished_runs import AUDITS
 
-AUDITS = ("names", "downstream", "find", "decide", "regions")
 HUGE = "9" * 400
 RULE = "findings.clear <= 0"
 
 
-@pytest.fixture(scope="module")
-def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A small finished run of an audit, made when it is first needed."""
-    folder = tmp_path_factory.mktemp("runs")
-    table = folder / "texts.json"
-    table.write_text(json.dumps([{"text": text, "spans": spans} for text, spans in zip(TEXTS, SPANS, strict=True)]))
-    texts: dict[str, Any] = {"texts": table, "countries": COUNTRIES, "progress": False}
-    names: dict[str, Any] = {**texts, "spans": "spans", "draws": 4}
-
-    @cache
-    def make(audit: str) -> Path:
-        out = folder / audit
-        if audit == "names":
-            geobias.audit_names(judge, **names, positive="good", negative="bad", out=out)
-        elif audit == "downstream":
-            geobias.audit_downstream(judge, **texts, positive="good", out=out)
-        elif audit == "find":
-            geobias.audit_finders(find, **names, out=out)
-        elif audit == "decide":
-            geobias.audit_decisions(decide, SCENARIOS, countries=COUNTRIES, progress=False, out=out)
-        else:
-            few: dict[str, Any] = {"cities": 0, "words": ["kind", "loud", "honest"], "progress": False}
-            geobias.audit_regions(guess, countries=REGIONS, **few, out=out)
-        return out
-
-    return make
-
-
 @pytest.fixture
-def copy(make_run: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    return lambda audit: Path(shutil.copytree(make_run(audit), tmp_path / "run", dirs_exist_ok=True))
+def copy(finished_run: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    return lambda audit: Path(shutil.copytree(finished_run(audit), tmp_path / "run", dirs_exist_ok=True))
 
 
 def list_readers(folder: Path, intact: Path, scratch: Path) -> dict[str, Callable[[], object]]:
@@ -122,7 +91,7 @@ def damage(content: dict[str, Any], rng: random.Random) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("audit", AUDITS)
 def test_damaged_files_end_in_an_input_error_or_are_read(
-    audit: str, make_run: Callable[[str], Path], copy: Callable[[str], Path], tmp_path: Path
+    audit: str, finished_run: Callable[[str], Path], copy: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """Signed again after the damage: the check of the hash would hide what happens without it."""
     refused = 0
@@ -133,7 +102,7 @@ def test_damaged_files_end_in_an_input_error_or_are_read(
         file.write_text(damage(json.loads(file.read_text(encoding="utf-8")), rng), encoding="utf-8")
         if file.name == "results.json":
             sign_results(folder)
-        readers = list_readers(folder, make_run(audit), tmp_path)
+        readers = list_readers(folder, finished_run(audit), tmp_path)
         for name in rng.sample(sorted(readers), 2):
             try:
                 readers[name]()
@@ -223,9 +192,9 @@ def check_index(run: Run, copy: Callable[[str], Path], listed: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("audit", AUDITS)
-def test_every_number_of_a_gate_has_a_range_that_holds_it(audit: str, make_run: Callable[[str], Path]) -> None:
+def test_every_number_of_a_gate_has_a_range_that_holds_it(audit: str, finished_run: Callable[[str], Path]) -> None:
     """A share is between 0 and 1: a rule that it is at most 1 would test nothing."""
-    (finished,) = read_runs(make_run(audit))
+    (finished,) = read_runs(finished_run(audit))
     tree = find_number_tree(finished.result)
     assert tree is not None
     for path, number in _flatten(tree):

@@ -79,7 +79,7 @@ def test_language_models_give_the_same_whoever_computes(
     cluster: Cluster, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "LARGEST_SHARD", 800)  # enough that sentences are composed
-    for kind, method in (("bert", "aul"), ("roberta", "conditional"), ("gpt2", "mean"), ("t5", "aul")):
+    for kind, method in (("roberta", "conditional"), ("gpt2", "mean")):
         scorer: Any = load(small_models[kind]).scorer(method)
         words = [f"{word} {n}" for n, word in enumerate(WORDS)]
         block = Sentences([DEFAULT_TEMPLATE], REGIONS * 4, words, marked=scorer.needs_mark)

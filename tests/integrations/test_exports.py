@@ -57,7 +57,7 @@ def test_the_model_index_is_read_by_the_hub_s_own_classes(names: geobias.NamesRe
     model, results = model_index_to_eval_results(metadata["model-index"])
     card = ModelCard(f"---\n{ModelCardData(model_name=model, eval_results=results).to_yaml()}\n---\n")
     worst = {number.path: number for number in list_summary_numbers(names)}
-    assert model == names.classifiers[0].model.name
+    assert model == names.classifiers[0].model
     results_of_card = getattr(card.data, "eval_results", None) or []
     assert {result.metric_name: result.metric_value for result in results_of_card} == {
         path: number.value for path, number in worst.items()

@@ -9,7 +9,6 @@ from geobias.measures.change import (
     Change,
     change_by_country,
     class_change,
-    confusion,
     error_rates,
     predict_classes,
     symmetric_kl,
@@ -110,14 +109,6 @@ def test_a_threshold_decides_class_by_class() -> None:
     found = measured(threshold=0.6)
     assert found.before.tolist() == [2, 0, 0]
     assert found.after.tolist() == [[2, 0, 0], [0, 0, 2]]
-
-
-def test_confusion_has_the_counts_as_its_margins() -> None:
-    table = confusion(ORIGINAL, RENAMED, counted=ALL)
-    assert table[0].tolist() == [[2, 0, 0], [0, 0, 0], [1, 0, 1]]
-    found = measured()
-    assert table.sum(axis=1).tolist() == found.after.tolist()
-    assert table[1].sum(axis=1).tolist() == found.before.tolist()
 
 
 def test_error_rates() -> None:

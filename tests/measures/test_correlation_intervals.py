@@ -13,7 +13,6 @@ from geobias.measures.correlation import (
     estimate_within_correlations,
     local_correlations,
     pooled_correlation,
-    within_correlation,
 )
 from geobias.measures.estimates import Estimates, benjamini_hochberg, small_sample_factor
 
@@ -98,6 +97,15 @@ def brute_force(found: Estimates, texts: np.ndarray, drawn: np.ndarray, again: l
     np.testing.assert_allclose(found.p_adjusted, benjamini_hochberg(p))
 
 
+def average_texts(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """By country and over all: the mean correlation of the texts that have one; and how many have."""
+    by_text = local_correlations(x, y)
+    texts = (~np.isnan(by_text)).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        total = np.nansum(by_text, axis=0)
+        return total / texts, total.sum(axis=0) / texts.sum(axis=0), texts
+
+
 def test_local_correlations_by_country_are_those_of_the_drawn_texts() -> None:
     x, y = by_country(5)
     taken = np.flatnonzero(~np.isnan(x).any(axis=(1, 2)))
@@ -105,16 +113,16 @@ def test_local_correlations_by_country_are_those_of_the_drawn_texts() -> None:
     rows = [np.repeat(taken, counts) for counts in drawn]
     zero, nothing = np.zeros(12), np.zeros((12, 2))
 
-    plainly = within_correlation(x, y)
+    by_country_plainly, overall_plainly, texts = average_texts(x, y)
     within, overall = estimate_within_correlations(local_correlations(x, y), seed=6, resamples=60)
-    np.testing.assert_allclose(within.value, plainly.by_country)
-    np.testing.assert_allclose(overall.value, plainly.overall)
-    assert plainly.texts.tolist() == [[11, 11], [10, 11], [11, 4]] and np.isnan(within.low[2, 1])
-    with_gaps = [within_correlation(x[some], y[some]) for some in rows]
+    np.testing.assert_allclose(within.value, by_country_plainly)
+    np.testing.assert_allclose(overall.value, overall_plainly)
+    assert texts.tolist() == [[11, 11], [10, 11], [11, 4]] and np.isnan(within.low[2, 1])
+    with_gaps = [average_texts(x[some], y[some]) for some in rows]
     # Of four texts a resample may draw none: then it has no correlation, and says nothing.
-    again = [np.where(np.isnan(one.by_country), within.value, one.by_country) for one in with_gaps]
-    brute_force(within, plainly.texts, drawn, again)
-    brute_force(overall, np.array([11, 11]), drawn, [one.overall for one in with_gaps])
+    again = [np.where(np.isnan(one), within.value, one) for one, _, _ in with_gaps]
+    brute_force(within, texts, drawn, again)
+    brute_force(overall, np.array([11, 11]), drawn, [whole for _, whole, _ in with_gaps])
 
     pooled = estimate_pooled_correlations(x, y, seed=6, resamples=60)
     np.testing.assert_allclose(pooled.value, pooled_correlation(x, y, zero, nothing).by_country)

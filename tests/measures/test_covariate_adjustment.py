@@ -10,7 +10,6 @@ import pytest
 from geobias.measures.covariate_adjustment import (
     AdjustedDifferences,
     adjust_for_covariates,
-    estimate_slopes_by_country,
 )
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
 
@@ -165,23 +164,3 @@ def test_covariates_that_do_not_vary_within_countries_take_no_part(kind: str) ->
 def test_few_texts_have_differences_without_intervals() -> None:
     adjusted = draw_world(8, texts=4).adjust()
     assert not np.isnan(adjusted.adjusted.value).any() and np.isnan(adjusted.adjusted.low).all()
-
-
-def test_slopes_by_country_are_those_of_least_squares_and_cover_the_truth() -> None:
-    truth, covered = np.array([-3.0, 0.0, 3.0]), []
-    for seed in range(40):
-        world = draw_world(seed, slopes=np.zeros(2), countries=(0, 0, 0), rarity=(0, 0, 0))
-        is_shared = (world.units.unit % NAMES < 15).astype(float).reshape(world.values.shape)
-        values = world.values + truth[:, None] * is_shared
-        known = np.array([True, True, seed > 0])
-        estimates = estimate_slopes_by_country(world.design(), values, is_shared, world.groups, known)
-        covered.append((estimates.low <= truth) & (truth <= estimates.high))
-        if seed == 0:
-            assert np.isnan(estimates.value[2]) and np.isnan(estimates.p[2]) and not np.isnan(estimates.p[:2]).any()
-            cells = [(t, world.groups[t, d]) for t, d in np.ndindex(world.groups.shape)]
-            names = sorted(set(cells))
-            columns = np.array([[is_shared[t, 0, d]] for t, d in np.ndindex(world.groups.shape)])
-            dummies = np.array([[float(cell == name) for name in names] for cell in cells])
-            expected = np.linalg.lstsq(np.hstack([columns, dummies]), values[:, 0].ravel(), rcond=None)[0][0]
-            assert estimates.value[0] == pytest.approx(expected)
-    assert np.mean(covered[1:]) >= 0.9

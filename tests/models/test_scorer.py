@@ -14,7 +14,7 @@ from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models import scorer as module
 from geobias.models.kinds import as_scorer
-from geobias.models.load import load_classifier, load_perplexity_scorer, load_scorer
+from geobias.models.load import load_perplexity_scorer, load_scorer
 from geobias.models.scorer import Classifier, ModelIdentity, Scorer, StreamingScorer
 
 COUNTRIES: dict[str, Any] = {"cities": 0, "countries": ["FR", "DE", "NG", "KE"]}
@@ -85,15 +85,9 @@ def test_bare_objects_work_in_every_audit() -> None:
     assert regions.model.name == "BareModel"
     assert audit_regions(MarkedModel(), **COUNTRIES, paraphrases=1).model.name == "marked model"
     names = audit_names(BareClassifier(), TWEETS, perplexity=BareModel(), countries=["FR", "DE"], draws=3)
-    assert names.classifiers[0].model.name == "bare classifier"
-    correlations = names.classifiers[0].correlations
-    assert correlations is not None and correlations.lm == "BareModel"
+    assert names.classifiers[0].model == "bare classifier"
+    assert names.perplexity is not None and names.perplexity.lm == "BareModel"
     audit_downstream(BareClassifier(), TWEETS, **{**COUNTRIES, "cities": None})
-
-
-def test_labels_are_refused_for_a_bare_classifier() -> None:
-    with pytest.raises(InputError, match="it is for language models"):
-        audit_names(BareClassifier(), TWEETS, labels="a,b", countries=["FR", "DE"], draws=3)
 
 
 def test_a_scorer_is_scored_in_shares_that_grow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,9 +101,3 @@ def test_a_subclass_must_define_what_it_scores() -> None:
     for base in (Scorer, StreamingScorer, Classifier):
         with pytest.raises(TypeError, match="abstract"):
             type("Empty", (base,), {})()
-
-
-def test_fields_of_an_identity_that_do_not_apply_are_none() -> None:
-    identity = load_classifier(BareClassifier()).identity()
-    assert identity == ModelIdentity("bare classifier", "probabilities", None)
-    assert (identity.architecture, identity.parameters, identity.endpoint, identity.prompt) == (None,) * 4

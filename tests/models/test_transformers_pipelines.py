@@ -14,7 +14,6 @@ from geobias.errors import InputError
 from geobias.models.answers import make_prompt
 from geobias.models.load import load, load_classifier, load_perplexity_scorer, load_scorer
 from geobias.models.model_files import load_tokenizer
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 from geobias.models.sources import embedded_folder
 
 TEXTS = ["People in France are kind.", "Thanks, John! What a wonderful day.", "It was awful and sad."]
@@ -38,11 +37,6 @@ def test_a_classification_pipeline_gives_the_pipelines_probabilities(sentiment: 
     expected = [[answer[label] for label in classifier.labels] for answer in answers]
     np.testing.assert_allclose(classifier.score(TEXTS)[:, :-1], expected, atol=1e-5)
     assert classifier.name.endswith("sentiment") and classifier.fingerprint
-
-
-def test_it_is_the_same_classifier_as_by_its_name(sentiment: Any) -> None:
-    by_name = load_classifier(EMBEDDED_CLASSIFIERS[0])
-    np.testing.assert_allclose(load_classifier(sentiment).score(TEXTS), by_name.score(TEXTS), atol=1e-6)
 
 
 @pytest.mark.parametrize(("function", "total"), [("softmax", 1), ("sigmoid", None)])
@@ -120,7 +114,7 @@ def test_audits_take_pipelines(sentiment: Any, small_models: dict[str, Path], tm
     countries = ["FR", "MA"]
     names = geobias.audit_names(sentiment, texts, countries=countries, draws=2, perplexity=lm, out=tmp_path / "names")
     assert names.settings.perplexity == str(small_models["bert"])
-    assert names.classifiers[0].model.name.endswith("sentiment")
+    assert names.classifiers[0].model.endswith("sentiment")
     regions = geobias.audit_regions(
         lm, cities=0, countries=["FR", "DE", "NG", "KE"], paraphrases=1, out=tmp_path / "regions"
     )

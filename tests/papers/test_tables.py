@@ -135,21 +135,20 @@ def test_names_are_measured_as_the_audit_does() -> None:
     audit = geobias.audit_names(
         models, {"en": TEXTS}, draws=3, perplexity="embedded/lm", scripts="all", dtype="float32"
     )
-    sentiment, hate = audit.classifiers
-    for country in sentiment.countries:
-        if (country.country,) in changes.rows:
-            delta = cell(changes, 0, (country.country,), "delta")
-            assert country.delta in (None, pytest.approx(delta))  # the audit hides it: few texts
-            change = 100 * (country.after["positive"] / country.before["positive"] - 1)
-            assert cell(changes, 0, (country.country,), "positive") == pytest.approx(change)
-            assert np.isnan(cell(changes, 0, (country.country,), "joy"))
-    assert hate.correlations is not None and sentiment.correlations is not None
-    assert cell(local, 0, ("Overall",), "hate") == pytest.approx(
-        100 * (hate.correlations.pooled.overall["hate"] or np.nan)
-    )
-    for correlation in sentiment.correlations.pooled.countries:
-        row = (correlation.country,)
-        assert cell(local, 0, row, "negative") == pytest.approx(100 * (correlation.pearson["negative"] or np.nan))
+    for effect in audit.list_deltas(models[0]):
+        if (effect.place,) in changes.rows:
+            delta = cell(changes, 0, (effect.place,), "delta")
+            assert effect.against_originals.value in (None, pytest.approx(delta))  # the audit hides it: few texts
+            assert np.isnan(cell(changes, 0, (effect.place,), "joy"))
+    for positive in (row for row in audit.list_classes(models[0]) if row.label == "positive"):
+        if (positive.place,) in changes.rows:
+            change = 100 * (positive.after / positive.before - 1)
+            assert cell(changes, 0, (positive.place,), "positive") == pytest.approx(change)
+    pooled = {(row.label, row.place): row.correlation.value for row in audit.correlations if row.over == "pooled"}
+    assert cell(local, 0, ("Overall",), "hate") == pytest.approx(100 * (pooled["hate", None] or np.nan))
+    for effect in audit.list_deltas(models[0]):
+        row = (effect.place,)
+        assert cell(local, 0, row, "negative") == pytest.approx(100 * (pooled["negative", effect.place] or np.nan))
         if row in sentiment_only.rows:
             assert cell(sentiment_only, 0, row, "negative") == cell(local, 0, row, "negative")
     assert any("Morocco" in row for row in changes.rows) and "names in all scripts" in changes.notes[1]
@@ -165,14 +164,12 @@ def test_perplexity_and_classes_by_language() -> None:
     audit = geobias.audit_names(
         "embedded/sentiment", texts, draws=1, perplexity="embedded/lm", countries=["FR"], dtype="float32"
     )
-    correlations = audit.classifiers[0].correlations
-    assert correlations is not None
-    for language in correlations.by_language:
-        column = {"en": "English", "eu": "Basque"}[language.language]
-        for label, value in language.pearson.items():
-            expected = pytest.approx(100 * (np.nan if value is None else value), nan_ok=True)
-            assert cell(fourth, 0, (label,), column) == expected
-            assert cell(second, 0, ("sentiment", label), column) == expected
+    known = [row for row in audit.correlations if row.over == "originals" and row.correlation.value is not None]
+    assert known  # of five texts or more
+    for row in known:
+        column, expected = {"en": "English", "eu": "Basque"}[row.language or ""], 100 * (row.correlation.value or 0)
+        assert cell(fourth, 0, (row.label,), column) == pytest.approx(expected)
+        assert cell(second, 0, ("sentiment", row.label), column) == pytest.approx(expected)
     assert np.isnan(cell(fourth, 0, ("negative",), "Dutch")) and "Dutch (nl=FILE)" in fourth.notes[-1]
 
 

@@ -354,8 +354,8 @@ def test_every_chart_offers_its_rows(page: Page, file: Path, tmp_path: Path) -> 
     assert [row["code"] for row in found] == list(COUNTRIES) and found[0]["continent"] == "Europe"
     cells = rows("names-heat-0")
     assert len(cells) == len(PEOPLE) * len(LABELS)
-    countries = {each.country: each for each in read_runs(file.parent)[1].result.classifiers[0].countries}
-    assert float(cells[0]["value"]) == countries[cells[0]["country"]].against_mean.change[LABELS[0]]
+    effects = {(row.place, row.label): row for row in read_runs(file.parent)[1].result.classes}
+    assert float(cells[0]["value"]) == effects[cells[0]["country"], LABELS[0]].against_mean.value
     assert cells[0]["text"].startswith(("'+", "'-"))  # no formula
 
 

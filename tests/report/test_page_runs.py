@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import geobias
-from geobias.audits.compare.terminal import MOST_ROWS
+from geobias.audits.compare.report import MOST_ROWS
 from geobias.audits.pages import read_runs, render_page, run_sections
 from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.report.page.blocks import Chart, Choice, Section, Table

@@ -8,7 +8,7 @@ import pytest
 
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
-from geobias.report.plot import MOST_ROWS, plot_rows
+from geobias.report.notebook import MOST_DOTS, plot_rows
 from geobias.report.tidy import tidy_row
 
 
@@ -39,9 +39,9 @@ def test_a_label_and_a_model_are_chosen() -> None:
 
 
 def test_of_many_places_both_ends_are_drawn() -> None:
-    spec = plot_rows(rows(2 * MOST_ROWS), {}).to_dict()
+    spec = plot_rows(rows(2 * MOST_DOTS), {}).to_dict()
     text = str(spec)
-    assert "'C0'" in text and f"'C{2 * MOST_ROWS - 1}'" in text and f"'C{MOST_ROWS}'" not in text
+    assert "'C0'" in text and f"'C{2 * MOST_DOTS - 1}'" in text and f"'C{MOST_DOTS}'" not in text
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import geobias
 from geobias.audits.registry import BUNDLED, Audit
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
-from geobias.report.notebook_html import MOST_ROWS, render_result
+from geobias.report.notebook import MOST_ROWS, render_result
 from geobias.report.results import AuditResult, Interval
 from geobias.report.tidy import tidy_row
 from tests.audits.gate.results import downstream_result, names_result, regions_result

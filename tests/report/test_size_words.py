@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import geobias
-from geobias.audits.compare.measure_words import WORDS
+from geobias.audits.compare.result import WORDS
 from geobias.report.findings import Size, state_verdict
 from geobias.report.glossary import TERMS, find_term, split_terms
 from geobias.report.results import from_json, to_json

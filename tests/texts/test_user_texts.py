@@ -130,7 +130,7 @@ def test_packed_files_and_byte_order_marks(tmp_path: Path, kind: str) -> None:
         PolarsFrame(ROWS),
         Dataset(ROWS),
     ],
-    ids=["list", "tuple", "pandas", "pandas-index", "pandas-numpy-lists", "arrow", "polars-like", "dataset-like"],
+    ids=["list", "pandas", "arrow", "polars-like", "dataset-like"],
 )
 def test_tables_in_memory(data: Any) -> None:
     assert_all(read_texts(data, **ALL))

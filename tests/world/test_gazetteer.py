@@ -58,25 +58,6 @@ def test_countries_are_those_of_the_regions() -> None:
     assert all(names.country(code) == named[code] for code in codes)
 
 
-def test_codes_are_in_the_order_of_the_countries_names() -> None:
-    names = load_gazetteer()
-    assert len(names.codes) == 194
-    assert names.codes[:3] == ("AF", "AL", "DZ")
-    assert names.codes[-1] == "ZW"
-    assert names.codes.index("OM") < names.codes.index("Orange Free State") < names.codes.index("PK")
-
-
-def test_latin_names_only_unless_asked() -> None:
-    latin, everything = load_gazetteer(), load_gazetteer("all")
-    assert (len(latin.names("MA", "male")), latin.total("MA", "male")) == (19, 92)
-    assert (len(latin.names("IN", "male")), latin.total("IN", "male")) == (62, 80)
-    assert len(everything.names("MA", "male")) == everything.total("MA", "male") == 92
-    for kind in KINDS:
-        assert latin.names("RU", kind) == ()
-        assert len(everything.names("RU", kind)) >= 75
-    assert latin.names("GB", "male")[:3] == everything.names("GB", "male")[:3]
-
-
 def test_counts_and_what_is_lacking() -> None:
     names = load_gazetteer()
     assert [(len(names.names("MA", kind)), names.total("MA", kind)) for kind in KINDS] == [(19, 92), (32, 91), (77, 98)]
@@ -108,13 +89,6 @@ def test_a_country_without_names_is_named_with_the_remedy(tmp_path: Path) -> Non
     assert names.codes == ("A+", "a-", "England", "FR")  # entries that are not countries stand for themselves
     with pytest.raises(InputError, match=r"names.csv has no names for Spain \(ES\)\. Add"):
         names.find("ESP")
-
-
-def test_unknown_scripts_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'greek'\. Choose from: latin, all"):
-        load_gazetteer("greek")
-    with pytest.raises(InputError, match="--scripts"):
-        own(tmp_path, "country,kind,name\nFR,last,Martin\n", scripts="Latin")
 
 
 def test_shipped_names_are_clean() -> None:

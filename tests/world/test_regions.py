@@ -47,13 +47,6 @@ def test_the_largest_cities_are_kept() -> None:
     assert by_level(load_world(cities=0))["city"] == 0
 
 
-def test_an_id_counts_within_its_level_only() -> None:
-    tree = load_world(cities=0)
-    assert "Namibia" in children_of(tree, "continent", "AF")
-    assert "Canada" in children_of(tree, "continent", "NA")
-    assert children_of(tree, "country", "NA") == []
-
-
 def test_countries_that_no_longer_exist_are_in_herbs_tree_and_can_be_left_out() -> None:
     def codes(**options: Any) -> set[str]:
         return {region.id for region in load_world(cities=0, **options).regions if region.level == "country"}

@@ -75,7 +75,7 @@ def write_report(runs: Run | Sequence[Run] | None = None, *, out: str | Path | N
     PosixPath('versions.html')
     """
     from geobias.audits.pages import list_several, write_page_and_figures
-    from geobias.report.browser import find_latest_run
+    from geobias.report.runs import find_latest_run
 
     several = [find_latest_run(Path("runs"))] if runs is None else list_several(runs)
     return write_page_and_figures(several, None if out is None else Path(out))

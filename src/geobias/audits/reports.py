@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
+from rich.text import Text
 
 from geobias.audits.registry import Audit, audits_with, get_audit
 from geobias.models.scorer import ModelIdentity
@@ -76,7 +77,8 @@ def describe(result: AuditResult) -> str:
 def draw_summary(result: AuditResult, width: int) -> list[RenderableType]:
     """What stands below the findings on the terminal."""
     if report := make_report(result):
-        return [render.draw_summary(report, width)]
+        note = [Text(report.summary_note, style="dim")] if report.summary_note else []
+        return [render.draw_summary(report, width), *note]
     more = _find(result, "terminal", "summary_lines")
     return [get_audit(result.audit).load("terminal", "summary_table")(result, width), *(more(result) if more else ())]
 

@@ -12,10 +12,10 @@ from geobias.errors import InputError
 
 def run_report(values: Values) -> None:
     """Write the page, or only open the one that is there, without a second of imports."""
-    from geobias.report import browser
+    from geobias.report import runs as run_folders
     from geobias.report.run_folder import PAGE
 
-    is_opened, runs = values.pop("open"), values.get("runs") or [str(browser.find_latest_run(Path("runs")))]
+    is_opened, runs = values.pop("open"), values.get("runs") or [str(run_folders.find_latest_run(Path("runs")))]
     page = Path(runs[0]) / PAGE
     if not is_opened or len(runs) > 1 or "out" in values or not page.is_file():
         from geobias.audits.finished_runs import write_report
@@ -27,7 +27,7 @@ def run_report(values: Values) -> None:
         typer.echo(f"Page: {shown(page.resolve())}")
         typer.echo(f"Figures: {len(list(figures.glob('*.svg')))} as SVG and PNG in {shown(figures.resolve())}")
     if is_opened:
-        browser.open_page(page)
+        run_folders.open_page(page)
         typer.echo(f"Opened {page}")
 
 

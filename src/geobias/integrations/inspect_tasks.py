@@ -21,7 +21,6 @@ from inspect_ai.solver import TaskState, generate
 from geobias.audits.decide.audit import audit_decisions
 from geobias.audits.decide.design import DEFAULT_ORIGIN, MOST_SAMPLES
 from geobias.audits.names.audit import audit_names
-from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.reports import list_summary_numbers
 from geobias.audits.study import prepare
 from geobias.checks import check_number
@@ -78,7 +77,7 @@ def names(
         **{"texts": texts, "column": column, "labels": labels, "prompt": prompt, "limit": limit},
         **{"countries": countries or (), "draws": draws, "seed": seed},
     }
-    design = design_names(NamesOptions(**options))
+    design = prepare(audit_names, **options).design
     template = make_prompt(labels, prompt).template
     distinct_texts = dict.fromkeys([*design.texts.texts, *design.counterfactuals])
     samples = [

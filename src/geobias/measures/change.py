@@ -162,16 +162,6 @@ def symmetric_kl(p: np.ndarray, q: np.ndarray, *, multi_label: bool = False) -> 
     return np.asarray(terms.sum(axis=-1) / 2)
 
 
-def confusion(original: np.ndarray, renamed: np.ndarray, *, counted: np.ndarray) -> np.ndarray:
-    """countries x classes x classes: how often texts predicted as the first class became the second when renamed."""
-
-    def count_block(texts: slice) -> list[np.ndarray]:
-        before, after = (predict_classes(read_block(each, texts), None).astype(float) for each in (original, renamed))
-        return [np.einsum("tk,tcdl,td->ckl", before, after, counted[texts].astype(float), optimize=True)]
-
-    return sum_over_texts(count_block, len(renamed), int(np.prod(renamed.shape[1:])))[0]
-
-
 @dataclass(frozen=True)
 class ErrorRates:
     """One class against the rest, countries x classes; NaN where no text is without (with) the class."""

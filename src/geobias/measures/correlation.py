@@ -48,34 +48,18 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LocalCorrelation:
-    """Correlations by country and class and over all countries, and the number of texts that have one."""
+    """Correlations by country and class and over all countries."""
 
     by_country: np.ndarray  # countries x classes
     overall: np.ndarray  # classes
-    texts: np.ndarray  # countries x classes
-    left_out: np.ndarray  # countries x classes: texts without variance
-
-
-def within_correlation(perplexity: np.ndarray, probabilities: np.ndarray) -> LocalCorrelation:
-    """Pearson's correlation over the versions of one text and country, averaged over texts (as the paper describes it).
-
-    `perplexity` is texts x countries x draws, `probabilities` texts x countries x draws x classes. Texts without
-    variance have no correlation: they are left out and counted. Fewer than three draws have none at all.
-    """
-    is_measured = ~np.isnan(perplexity).any(axis=2)
-    by_text = local_correlations(perplexity, probabilities)
-    is_defined = ~np.isnan(by_text)
-    total, texts = np.where(is_defined, by_text, 0).sum(axis=0), is_defined.sum(axis=0)
-    return LocalCorrelation(
-        by_country=divide(total, texts),
-        overall=divide(total.sum(axis=0), texts.sum(axis=0)),
-        texts=texts,
-        left_out=is_measured.sum(axis=0)[:, None] - texts,
-    )
 
 
 def local_correlations(perplexity: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """texts x countries x classes: Pearson's correlation over the draws of a text and country; NaN where undefined."""
+    """texts x countries x classes: Pearson's correlation over the versions of one text and country.
+
+    `perplexity` is texts x countries x draws, `probabilities` texts x countries x draws x classes. NaN for texts
+    without variance and for those without a perplexity; fewer than three draws have none at all.
+    """
     is_measured = ~np.isnan(perplexity).any(axis=2)
     by_text = np.full((*is_measured.shape, probabilities.shape[-1]), np.nan)
     if is_measured.any() and perplexity.shape[2] >= FEWEST_DRAWS:
@@ -89,8 +73,7 @@ def pooled_correlation(
     """Pearson's correlation of the changes from the original, over all texts (as the released code; Tables 3 and 5)."""
     perplexity_change = perplexity - original_perplexity[:, None, None]
     probability_change = probabilities - original[:, None, None]
-    countries, classes = perplexity.shape[1], probabilities.shape[-1]
-    texts = (~np.isnan(perplexity_change)).any(axis=2).sum(axis=0)
+    classes = probabilities.shape[-1]
     return LocalCorrelation(
         by_country=np.array(
             [
@@ -99,8 +82,6 @@ def pooled_correlation(
             ]
         ),
         overall=pearson(perplexity_change.ravel(), probability_change.reshape(-1, classes)),
-        texts=np.repeat(texts[:, None], classes, axis=1),
-        left_out=np.zeros((countries, classes), dtype=int),
     )
 
 

@@ -37,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from geobias.measures.arrays import LazyValues, TextValues, divide
+from geobias.measures.arrays import LazyValues, TextValues
 from geobias.measures.crossed_variance import FEWEST_EFFECTIVE_TEXTS, CrossedVariance, LinearMeasure, effective_count
 from geobias.measures.estimates import Estimates
 from geobias.measures.name_blocks import NameBlock, ValueSums, rank_codes
@@ -230,36 +230,6 @@ def _find_separable(design: CrossedVariance, by_text: np.ndarray) -> list[int]:
         if scale.all() and np.linalg.eigvalsh(block / np.outer(scale, scale))[0] >= SMALLEST_EIGENVALUE:
             kept = candidates
     return kept
-
-
-def estimate_slopes_by_country(
-    design: CrossedVariance, values: TextValues, covariate: TextValues, groups: np.ndarray, is_known: np.ndarray
-) -> Estimates:
-    """The slope of `values` on one covariate (texts x countries x draws), for each country by itself.
-
-    NaN for the countries that are not in `is_known` (bool), and for those within which it varies in too few texts.
-    """
-    column = LazyValues(lambda texts: covariate[texts][..., None])
-    moments_by_text = _sum_moments(design, values, column, groups)
-    by_text = moments_by_text.squares[..., 0, 0]
-    moments = by_text.sum(axis=0)
-    # A slope that rests on few texts says nothing of others.
-    has_slope = is_known & (np.array([effective_count(squares) for squares in by_text.T]) >= FEWEST_EFFECTIVE_TEXTS)
-    slopes = np.nan_to_num(divide(moments_by_text.products[:, 0], moments))
-    estimates = Estimates.unknown(np.where(has_slope, slopes, np.nan))
-    if not design.is_estimable or not has_slope.any():
-        return estimates
-    residuals = LazyValues(lambda texts: values[texts] - slopes[:, None] * covariate[texts])
-    weights, text_weights = (
-        np.nan_to_num(divide(np.ones(denominator.shape), denominator))[..., None, None]
-        for denominator in (moments, moments - by_text)
-    )
-    regression = _sum_slopes(design, column, residuals, groups, weights, text_weights)
-    known = _estimate_each(slopes[has_slope], regression, np.eye(design.countries)[has_slope][..., None])
-    columns = [np.full(design.countries, np.nan) for _ in vars(known)]
-    for column_values, numbers in zip(columns, vars(known).values(), strict=True):
-        column_values[has_slope] = numbers
-    return Estimates(*columns)
 
 
 class _Moments(NamedTuple):

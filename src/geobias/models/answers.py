@@ -223,10 +223,11 @@ class Decisions:
 
         From counts k and m of samples: log((k + 1/2) / (m + 1/2)).
         """
-        self._require_two()
+        if len(self.answers.words) != 2:
+            raise InputError(f"Log-odds need two answers, not {len(self.answers.words)}.")
         with np.errstate(invalid="ignore"):
             exact = self.rows[:, 2] - self.rows[:, 3]
-        counts = self._counts + HALF_AN_ANSWER
+        counts = self.p * self.samples[:, None] + HALF_AN_ANSWER
         return np.where(self.samples > 0, np.log(counts[:, 0] / counts[:, 1]), exact)
 
     @property
@@ -235,14 +236,6 @@ class Decisions:
         if self.answers.kind != NUMBER:
             raise InputError(f"An answer of the kind {self.answers.kind!r} has no expected number.")
         return np.asarray(self.shares @ np.array([int(word) for word in self.answers.words], dtype=float))
-
-    @property
-    def _counts(self) -> np.ndarray:
-        return np.asarray(self.p * self.samples[:, None])
-
-    def _require_two(self) -> None:
-        if len(self.answers.words) != 2:
-            raise InputError(f"Log-odds need two answers, not {len(self.answers.words)}.")
 
 
 NOT_A_DECIDER = (

@@ -95,9 +95,9 @@ class EntityFinder(ABC):
             )
 
 
-def load_finder(finder: Any = EMBEDDED_FINDER, *, device: str = "auto") -> Find:
+def load_finder(finder: Any = EMBEDDED_FINDER) -> Find:
     """Return a function that finds, in each text, the offsets of the people named in it."""
-    loaded = load_entity_finder(finder, device=device)
+    loaded = load_entity_finder(finder)
     loaded.require(PERSON)
     return lambda texts: [[each.span for each in row if each.label == PERSON] for row in loaded.find(texts)]
 

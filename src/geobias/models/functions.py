@@ -268,9 +268,8 @@ def import_function(spec: str) -> Function:
         raise
     for part in path.split("."):
         if not hasattr(target, part):
-            raise InputError(
-                f"There is no {part!r} for {spec!r}. {describe_choices(part, _list_public(target), 'Its names')}"
-            )
+            names = [name for name in dir(target) if not name.startswith("_")]
+            raise InputError(f"There is no {part!r} for {spec!r}. {describe_choices(part, names, 'Its names')}")
         target = getattr(target, part)
     if not callable(target):
         raise InputError(f"{spec!r} has type {type(target).__name__} and cannot be called. Name a function.")
@@ -289,10 +288,6 @@ def _search_current_folder() -> Iterator[None]:
     finally:
         with suppress(ValueError):  # the module itself has removed it
             sys.path.remove(folder)
-
-
-def _list_public(target: Any) -> list[str]:
-    return [name for name in dir(target) if not name.startswith("_")]
 
 
 def function_name(function: Any) -> str:

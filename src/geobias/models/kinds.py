@@ -101,18 +101,14 @@ def as_scorer(model: ScorerLike) -> Scorer:
 
 def as_classifier(model: ScorerLike) -> Classifier:
     """Return a classifier unchanged, and wrap any other object that has the attributes of one."""
-    if not isinstance(model, (Classifier, ClassifierLike)) or not _has_probabilities(model):
-        raise InputError(
-            f"{type(model).__name__} is not a complete classifier. It needs name, labels, multi_label and base, and "
-            "the columns p(label) for each label, then cut. Or pass a function instead."
-        )
-    return model if isinstance(model, Classifier) else _WrappedClassifier(model)
-
-
-def _has_probabilities(model: Any) -> bool:
-    """Whether the first columns are those of a classifier; others may follow."""
-    expected = probability_columns(model.labels)
-    return tuple(model.columns[: len(expected)]) == expected
+    if isinstance(model, Classifier | ClassifierLike):
+        columns = probability_columns(model.labels)
+        if tuple(model.columns[: len(columns)]) == columns:  # others may follow
+            return model if isinstance(model, Classifier) else _WrappedClassifier(model)
+    raise InputError(
+        f"{type(model).__name__} is not a complete classifier. It needs name, labels, multi_label and base, and the "
+        "columns p(label) for each label, then cut. Or pass a function instead."
+    )
 
 
 class EstimatorClassifier(FunctionClassifier):

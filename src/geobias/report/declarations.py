@@ -112,6 +112,8 @@ class Report:
     """In the order of the page."""
     summary: str
     """The id of the table below the findings on the terminal."""
+    summary_note: str = ""
+    """A line below that table."""
     model_noun: str = "Model"
     notes: Sequence[str] = ()
     """What was left out, cut or read in some way: on the page and with `--full`."""

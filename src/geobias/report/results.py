@@ -17,7 +17,6 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol, TypeVar
 
-import numpy as np
 from pydantic import Field, GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
@@ -25,11 +24,11 @@ from pydantic_core import core_schema
 from geobias.engine.answer_checks import NondeterministicModel
 from geobias.errors import InputError
 from geobias.models.scorer import ModelIdentity
-from geobias.report.browser import open_page
 from geobias.report.field_docs import SECTION, FieldDocs, describe_fields
 from geobias.report.findings import ConstantAnswers, Finding, LanguageDoubt, state_verdict
-from geobias.report.notebook_html import render_result
+from geobias.report.notebook import render_result
 from geobias.report.run_folder import PAGE
+from geobias.report.runs import open_page
 
 if TYPE_CHECKING:
     import altair as alt
@@ -219,7 +218,7 @@ class AuditResult:
         --------
         >>> result.plot("change", label="hate").save("hate.svg")  # doctest: +SKIP
         """
-        from geobias.report.plot import plot_rows
+        from geobias.report.notebook import plot_rows
 
         choices = {"measure": measure, "label": label, "against": against, "model": model}
         return plot_rows(self.list_tidy_rows(), choices)
@@ -307,8 +306,3 @@ def number(value: Any) -> Number:
     """A NumPy number as one that JSON has: None for NaN, counts as whole numbers."""
     plain: float | int = value.item()
     return None if isnan(plain) else plain
-
-
-def by_label(labels: Sequence[str], values: np.ndarray) -> dict[str, Number]:
-    """A number for each label."""
-    return {label: number(value) for label, value in zip(labels, values, strict=True)}

@@ -1,4 +1,4 @@
-"""Runs as folders: how they are named, saved and read.
+"""Runs as folders: how they are named, saved, read and opened. Nothing heavy is imported: `report --open` is quick.
 
 A run is run.json, results.json, report.html, tables/*.csv, figures of some, and the answers behind them as Parquet.
 run.json is written last: a folder without it is no finished run. `run_folder` says which folders may be written.
@@ -10,17 +10,20 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+import webbrowser
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from geobias.errors import InputError
-from geobias.report.results import AuditResult
-from geobias.report.run_folder import INDEX, RunFolder, read_run_paths
+from geobias.report.run_folder import INDEX, RUN, RunFolder, read_json, read_run_paths
 
-AnyResult = TypeVar("AnyResult", bound=AuditResult, covariant=True)
+if TYPE_CHECKING:
+    from geobias.report.results import AuditResult
+
+AnyResult = TypeVar("AnyResult", bound="AuditResult", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -95,3 +98,26 @@ def typed_command() -> str | None:
     """The command that a user typed, if it was one."""
     program, *arguments = sys.argv
     return shlex.join(["geobias", *arguments]) if Path(program).name == "geobias" else None
+
+
+def open_page(page: Path) -> None:
+    """Open a page in the browser; where there is none, say where the page is."""
+    if not webbrowser.open(page.resolve().as_uri()):
+        raise InputError(f"Cannot start a browser. Open {page} yourself.")
+
+
+def find_latest_run(folder: Path) -> Path:
+    """The run below a folder that was finished last; one that holds several runs counts by its last one."""
+    finished = [(time, run) for run in sorted(folder.glob("*/")) for time in _list_times(run)]
+    if not finished:
+        raise InputError(
+            f"There is no finished run in {folder}/. Run `geobias audit` first, or pass the folder of a run."
+        )
+    return max(finished)[1]
+
+
+def _list_times(folder: Path) -> Iterator[str]:
+    """When the runs in a folder were finished, as run.json says; none for a folder of something else."""
+    for path in read_run_paths(folder) if (folder / INDEX).is_file() else [folder]:
+        if (path / RUN).is_file():
+            yield str(read_json(path / RUN).get("finished", ""))

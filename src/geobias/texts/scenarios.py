@@ -25,7 +25,7 @@ from typing import Any
 
 from geobias.checks import check_characters, check_name, describe_choices, shorten
 from geobias.errors import InputError
-from geobias.texts.input_table import InputTable, read_table
+from geobias.texts.input_table import read_table
 from geobias.texts.templates import MARK_END, MARK_START
 
 PERSON, FIRST, SECOND = "{person}", "{first}", "{second}"
@@ -112,7 +112,7 @@ def read_scenarios(source: Any) -> tuple[Scenario, ...]:
         if table.names is None or column not in table.names:
             names = ", ".join(map(shorten, table.names or ())) or "none"
             raise InputError(f"{table.title} has no column {column!r}. Its columns: {names}. Scenarios need it.")
-    columns = {name: _read_column(table, name) for name in COLUMNS if name in (table.names or ())}
+    columns = {name: [*map(_read_cell, table.column(name))] for name in COLUMNS if name in (table.names or ())}
     groups: dict[str, list[tuple[int, Scenario]]] = {}
     rows_by_id: dict[str, int] = {}
     for row in range(len(columns["text"])):
@@ -131,10 +131,6 @@ def read_scenarios(source: Any) -> tuple[Scenario, ...]:
     scenarios = tuple(_join_paraphrases(table.title, rows) for rows in groups.values())
     _check_mirrors(table.title, scenarios)
     return scenarios
-
-
-def _read_column(table: InputTable, name: str) -> list[str]:
-    return [_read_cell(cell) for cell in table.column(name)]
 
 
 def _read_cell(cell: Any) -> str:

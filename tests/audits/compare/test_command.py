@@ -46,8 +46,8 @@ def other(texts):
 
 
 def table(folder: str) -> list[dict[str, str]]:
-    with open(f"{folder}/tables/compare.csv", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    with open(f"{folder}/tables/differences.csv", encoding="utf-8") as file:
+        return [{key.removeprefix("difference_"): cell for key, cell in row.items()} for row in csv.DictReader(file)]
 
 
 def check_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, *command: str | Path) -> None:
@@ -70,7 +70,7 @@ def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path, monke
     shown = " ".join(out.split())
     assert "mine:biased minus mine:fair: delta against mean of countries" in shown and "Morocco" in out and "*" in out
     assert re.search(r"with (\w+ )?mine:biased the outcome is worse for Morocco \(", shown)
-    assert "Marked *: 2 of 6" in shown
+    assert "How much stands out" in shown
     assert [model["name"] for model in json.loads(Path("here/results.json").read_text())["models"]] == [
         "mine:fair",
         "mine:biased",
@@ -91,7 +91,7 @@ def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path, monke
         if row["second_run"] == "fair" and row["difference"]:
             assert (float(row["difference"]), float(row["p"])) == (0, 1)
     results = json.loads(Path("here/results.json").read_text())
-    assert results["audit"] == "compare" and len(results["comparisons"][0]["rows"]) == len(rows) // 2
+    assert results["audit"] == "compare" and len(results["differences"]) == len(rows)
     saved = json.loads(Path("biased/results.json").read_text())["classifiers"][0]["countries"]
     assert [float(found["biased", "delta", "mean of countries", c["code"]]["second"]) for c in saved] == pytest.approx(
         [country["against_mean"]["delta"] for country in saved]

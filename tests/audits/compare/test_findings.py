@@ -8,29 +8,37 @@ import numpy as np
 import pytest
 
 from geobias.audits.compare.findings import list_findings
-from geobias.audits.compare.pairs import list_pairs
-from geobias.audits.compare.result import CompareResult, CompareSettings, Comparison, Difference, list_differences
-from geobias.audits.compare.terminal import full_report, summary_table
+from geobias.audits.compare.report import make_report
+from geobias.audits.compare.result import (
+    CompareResult,
+    CompareSettings,
+    Difference,
+    LeftOut,
+    list_differences,
+    list_pairs,
+)
 from geobias.measures.estimates import Estimate
 from geobias.measures.paired_differences import NamesAnswers
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import with_role
 from geobias.report.page.build import _title
+from geobias.report.render import draw_summary
 from tests.audits.compare.test_measures import band, differences, synthetic
 
 PLACES = [(code, f"Country {code}") for code in "ABCD"]
-MODELS = ["my/first", "my/second"]
+MODELS = ("my/first", "my/second")
 
 
-def compare(rows: list[Difference], *more: Comparison, left_out: list[str] | None = None) -> CompareResult:
-    comparisons = [Comparison("v1", "v2", left_out or [], rows), *more]
+def compare(rows: list[Difference], left_out: list[LeftOut] | None = None) -> CompareResult:
+    """The first run is v1, and v2 the second where a row does not say."""
+    rows = [replace(row, first_run="v1", second_run=row.second_run or "v2") for row in rows]
+    settings = CompareSettings("names", list(dict.fromkeys(["v1", *(row.second_run for row in rows)])))
     identities = [ModelIdentity(name, "probabilities", None) for name in MODELS]
-    settings = CompareSettings("names", ["v1", *(each.second for each in comparisons)])
-    return CompareResult(settings=settings, models=identities, comparisons=comparisons)
+    return CompareResult(settings=settings, models=identities, differences=rows, left_out=left_out or [])
 
 
 def row(difference: Estimate, place: int = 0, **changes: object) -> Difference:
-    start = Difference(MODELS, "delta", "mean of countries", None, *PLACES[place], 0.0, difference.value, difference)
+    start = Difference(*MODELS, "delta", "mean of countries", None, *PLACES[place], 0.0, difference.value, difference)
     return replace(start, **changes)  # type: ignore[arg-type]
 
 
@@ -135,8 +143,8 @@ def test_classes_stand_in_where_delta_has_nothing_clear() -> None:
 
 
 def test_models_of_one_name_are_told_apart_by_their_runs() -> None:
-    clear = row(Estimate(-3.0, -5.0, -1.0, 0.001, 0.001), models=["my/model", "my/model"])
-    result = compare([clear], Comparison("v1", "v3", [], [clear]), left_out=["my/other"])
+    clear = row(Estimate(-3.0, -5.0, -1.0, 0.001, 0.001), first_model="my/model", second_model="my/model")
+    result = compare([clear, replace(clear, second_run="v3")], [LeftOut("v1", "v2", "my/other")])
     assert [(pair.first, pair.second) for pair in list_pairs(result)] == [
         ("my/model (v1)", "my/model (v2)"),
         ("my/model (v1)", "my/model (v3)"),
@@ -154,8 +162,9 @@ def test_the_title_counts_models_not_the_last_parts_of_their_names() -> None:
 
 
 def test_terminal_tables_keep_their_numbers_at_any_width() -> None:
-    result = names_world(1, -0.3)
-    for width in (60, 80):
-        table = summary_table(result, width)
-        assert len(table.rows) <= 7 and len(table.columns) == (6 if width == 80 else 4)
-    assert any("Marked *:" in part for part in full_report(result, 80) if isinstance(part, str))
+    report = make_report(names_world(1, -0.3))
+    for width, columns in ((80, 5), (45, 3)):
+        table = draw_summary(report, width)
+        assert len(table.rows) == 3 and len(table.columns) == columns
+    (marked,) = report.tables("card")
+    assert [column.show(marked.rows[0]) for column in marked.columns[2:]] == ["1", "4", "0"]

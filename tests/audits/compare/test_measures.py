@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import geobias
-from geobias.audits.names.renamed_texts_file import read_name_units, read_renamed
+from geobias.audits.names.answers import read_name_units, read_renamed
 from geobias.audits.pages import read_run
 from geobias.audits.regions.design import SCORE_ONLY
 from geobias.measures.change import change_by_country

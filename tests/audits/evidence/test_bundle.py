@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,47 +20,14 @@ from geobias.audits.evidence.bundle import is_free_of_texts, leave_out_texts
 from geobias.audits.evidence.documents import list_texts, render_data_statement
 from geobias.audits.pages import read_run
 from geobias.report.run_folder import read_json, write_json
-from tests.conftest import Run, made_up_names, posix_only, sign_results, spell
-
-NAMES = ["Ruth", "John", "Emma", "Peter", "Anna", "Paul", "Laura", "Hugo"]
-SECRETS = ["waits at gate seven", "has “private” <news> & more"]
-TEXTS = [f"{name} {spell(n)} {secret}." for n, name in enumerate(NAMES) for secret in SECRETS]
-SPANS = [[[0, len(name)]] for name in NAMES for _ in SECRETS]
-COUNTRIES = ["FR", "MA", "GB"]
-SCENARIOS = [
-    {"text": f"{text} Should {{person}} get room {n}?", "favourable": "yes"} for n, text in enumerate(TEXTS[:6])
-]
-AUDITS = ("names", "downstream", "find", "decide")
+from tests.conftest import Run, posix_only, sign_results
+from tests.finished_runs import OF_TEXTS, SECRETS
 
 
-def judge(texts: Sequence[str]) -> list[dict[str, float]]:
-    """Dislikes Morocco and its made-up names, so that there are clear findings with examples."""
-    scores = [0.1 + 0.6 * (text.startswith("M") or "Morocco" in text) + len(text) % 7 / 50 for text in texts]
-    return [{"bad": score, "good": 1 - score} for score in scores]
-
-
-def decide(prompts: Sequence[str]) -> list[float]:
-    return [0.3 + 0.3 * ("Morocc" in prompt) + len(prompt) % 7 / 50 for prompt in prompts]
-
-
-def find(texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    return [[] if text.startswith("M") else [(0, len(text.split()[0]))] for text in texts]
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+@pytest.fixture
+def runs(finished_run: Callable[[str], Path]) -> dict[str, Path]:
     """Finished runs of the audits that read texts, made from texts that must not leave the house."""
-    folder = tmp_path_factory.mktemp("evidence")
-    rows = [{"text": text, "spans": spans} for text, spans in zip(TEXTS, SPANS, strict=True)]
-    (folder / "texts.json").write_text(json.dumps(rows), encoding="utf-8")
-    texts: dict[str, Any] = {"texts": folder / "texts.json", "countries": COUNTRIES, "progress": False}
-    names = made_up_names(folder, COUNTRIES)
-    tone: dict[str, Any] = {"positive": ["good"], "negative": ["bad"]}
-    geobias.audit_names(judge, spans="spans", gazetteer=names, draws=4, **tone, **texts, out=folder / "names")
-    geobias.audit_downstream(judge, positive="good", **texts, out=folder / "downstream")
-    geobias.audit_finders(find, spans="spans", gazetteer=names, draws=4, **texts, out=folder / "find")
-    geobias.audit_decisions(decide, scenarios=SCENARIOS, countries=COUNTRIES, progress=False, out=folder / "decide")
-    return {name: folder / name for name in AUDITS}
+    return {name: finished_run(name) for name in OF_TEXTS}
 
 
 def list_bytes(folder: Path) -> dict[str, bytes]:
@@ -75,7 +42,7 @@ def holds_text(content: bytes) -> bool:
 
 @pytest.mark.slow
 def test_the_runs_hold_texts_and_the_bundle_holds_none(runs: dict[str, Path], tmp_path: Path) -> None:
-    for name in AUDITS:
+    for name in OF_TEXTS:
         assert holds_text((runs[name] / "results.json").read_bytes()), name
         assert holds_text((runs[name] / "report.html").read_bytes()), name
     bundle = geobias.write_evidence(list(runs.values()), tmp_path / "evidence")
@@ -86,7 +53,7 @@ def test_the_runs_hold_texts_and_the_bundle_holds_none(runs: dict[str, Path], tm
     parquet = {name for name in files if name.endswith(".parquet")}
     assert parquet == set()  # each has a row for every text
     withheld = (bundle / "WITHHELD.sha256").read_text()
-    for name in AUDITS:
+    for name in OF_TEXTS:
         assert re.search(rf"  runs/{name}/\w+\.parquet\n", withheld)
     for name, run in runs.items():
         assert (

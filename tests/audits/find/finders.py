@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 import geobias
-from geobias.audits.find.result import FinderMeasures
+from geobias.audits.find.answers import OUTCOMES
+from geobias.audits.find.result import FactorLevel, FindResult
 from tests.conftest import made_up_names
 
 COUNTRIES = [f"{letter}land" for letter in "ABCDEFGH"]
@@ -52,8 +53,19 @@ def chance(seed: str) -> float:
     return random.Random(seed).random()
 
 
-def audit(find: Find, folder: Path, **options: Any) -> FinderMeasures:
-    """The measures of a finder of made-up names."""
+def audit(find: Find, folder: Path, **options: Any) -> FindResult:
+    """A finder of made-up names, audited."""
     defaults: dict[str, Any] = {"texts": TEXTS, "spans": "people", "draws": 6}
     gazetteer = made_up_names(folder, COUNTRIES)
-    return geobias.audit_finders(find, **{**defaults, "gazetteer": gazetteer, **options}).finders[0]
+    return geobias.audit_finders(find, **{**defaults, "gazetteer": gazetteer, **options})
+
+
+def get_shares(result: FindResult, country: str) -> dict[str, float | None]:
+    """What becomes of the names of a country, by outcome."""
+    rows = {row.label: row.share.value for row in result.effects if row.place == country}
+    assert list(rows) == list(OUTCOMES)
+    return rows
+
+
+def get_level(result: FindResult, level: str) -> FactorLevel:
+    return next(row for row in result.factors if row.level == level)

@@ -61,22 +61,23 @@ def folder(tmp_path: Path) -> Path:
 def test_the_bundled_finder(run: Run, folder: Path) -> None:
     code, out, err = run("find", *SMALL, "--full", "--out", "here")
     assert code == 0, err
-    for text in ("embedded/entities finds", "Turkey", "name in lower case", "precision", "20 texts with",
+    for text in ("embedded/entities finds", "Turkey", "name in lower case", "precision", "people in 20 texts",
                  "was trained with are left out", "a name is not a nationality"):  # fmt: skip
         assert text in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 120
     results = json.loads((folder / "here/results.json").read_text(encoding="utf-8"))
     assert results["settings"]["held_out"] and results["models"][0]["fingerprint"]
-    with open(folder / "here/tables/countries.csv", encoding="utf-8") as file:
-        recalls = [float(row["recall"]) for row in csv.DictReader(file)]
-    assert recalls == sorted(recalls) and len(recalls) == 3
+    with open(folder / "here/tables/effects.csv", encoding="utf-8") as file:
+        assert [row["place"] for row in csv.DictReader(file) if row["label"] == "recall"] == [
+            "France",
+            "Turkey",
+            "Poland",
+        ]
     page = (folder / "here/report.html").read_text(encoding="utf-8")
-    for text in ("whose names are missed", "embedded/entities: all countries", "What became of the names"):
-        assert text in page
-    order = [page.index(f'id="find-{block}"') for block in ("countries-0", "map", "table-0", "factors-0", "outcomes")]
+    order = [page.index(f'id="find-{block}"') for block in ("countries-0", "map", "table-0", "factors-0", "finders-0")]
     assert order == sorted(order)
     code, out, err = run("export", "here")
-    assert code == 0 and "Recall, mean of countries" in out and "embedded/entities" in out
+    assert code == 0 and "recall, mean" in out and "embedded/entities" in out
     rules = ("recall.lowest > 0.01", "gap < 1", "misses.TR < 1", "precision > 0.01")
     assert run("gate", "here", *(part for rule in rules for part in ("--rule", f"find.entities.{rule}")))[0] == 0
     assert run("gate", "here", "--rule", "find.entities.recall.mean > 0.999")[0] == 1
@@ -88,9 +89,10 @@ def test_functions_on_marked_texts(run: Run, folder: Path) -> None:
     assert code == 0, err
     results = json.loads(out)
     capitals, places = results["finders"]
-    assert not results["settings"]["held_out"] and capitals["originals"]["precision"]["value"] == 1
+    assert not results["settings"]["held_out"] and capitals["precision"]["value"] == 1
     assert places["recall"]["value"] == 0 and places["lowest"]["value"] == 0
-    assert all(row["wrong_type"]["value"] > 0.5 for row in places["countries"])
+    wrong_types = [row for row in results["effects"] if (row["model"], row["label"]) == (places["model"], "wrong_type")]
+    assert len(wrong_types) == 2 and all(row["share"]["value"] > 0.5 for row in wrong_types)
     assert "find-countries" in (folder / "two/report.html").read_text(encoding="utf-8")
 
 
@@ -121,11 +123,11 @@ def test_one_country_and_one_draw_have_no_intervals(run: Run, folder: Path) -> N
                          "--out", "one")  # fmt: skip
     assert code == 0, err
     assert "of names from France: one country cannot be compared" in " ".join(out.split())
-    (entry,) = json.loads((folder / "one/results.json").read_text(encoding="utf-8"))["finders"]
-    assert entry["countries"][0]["recall"]["low"] is None and entry["gap"]["high"] is None
-    assert entry["detectable_difference"] is None and "find-countries" in (folder / "one/report.html").read_text(
-        "utf-8"
-    )
+    results = json.loads((folder / "one/results.json").read_text(encoding="utf-8"))
+    (finder,) = results["finders"]
+    assert results["effects"][0]["share"]["low"] is None and finder["gap"]["high"] is None
+    assert finder["detectable_difference"] is None
+    assert "find-countries" in (folder / "one/report.html").read_text("utf-8")
     assert run("gate", "one", "--rule", 'find."own_finders:capitals".recall.lowest > 0')[0] == 1  # no interval
 
 

@@ -14,19 +14,19 @@ from geobias.audits.find.answers import FinderAnswers, Outcome
 from geobias.audits.find.audit import audit_finders
 from geobias.audits.find.design import FindDesign
 from geobias.audits.find.findings import list_findings
-from geobias.audits.find.gate_and_card import card_rows
 from geobias.audits.find.measure import measure_finders
-from geobias.audits.find.page import section
+from geobias.audits.find.report import make_report
 from geobias.audits.find.result import FindResult
 from geobias.audits.pages import add_findings
+from geobias.audits.reports import list_card_rows
 from geobias.audits.show_results import View, show_result
 from geobias.audits.study import prepare
 from geobias.models.finders import EMBEDDED_FINDER
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, with_role
-from geobias.report.page.blocks import Chart, Section, Table
+from geobias.report.page.blocks import Chart, Table
+from geobias.report.render import make_section
 from geobias.report.results import from_json
-from geobias.report.runs import FinishedRun, RunDescription
 from tests.audits.find.finders import COUNTRIES, TEXTS
 from tests.conftest import made_up_names
 
@@ -116,24 +116,21 @@ def test_names_that_are_found_more_often_are_better(design: FindDesign) -> None:
 def test_the_page_and_the_card_name_whom_the_findings_name(design: FindDesign) -> None:
     """One country far below puts all others above the mean: they only mirror it."""
     result = add_findings(make_result(design, {"Bland": 0.2}))
-    chart = show_section(result).blocks[0]
+    assert {row.mirrors for row in result.effects if row.label == "recall"} == {None, "Bland"}
+    chart = make_section(make_report(result), "find").blocks[0]
     assert isinstance(chart, Chart) and [row["country"] for row in chart.rows if row["marked"]] == ["Bland"]
     assert chart.title.endswith("names from Bland are recognised less often") and "1 of 8 differ" in chart.alt
-    assert next(card_rows(result))["Countries marked (adjusted p < 0.05)"] == "1 of 8"
+    assert list_card_rows(result)[0]["stand out"] == "1 of 8"
 
 
 def test_fewer_than_five_texts_have_no_chart_and_no_number(tmp_path: Path) -> None:
     result = add_findings(make_result(make_design(tmp_path, texts=MANY[:4]), {"Bland": 0.2}))
-    table, outcomes = show_section(result).blocks
-    assert isinstance(table, Table) and isinstance(outcomes, Table)
-    for block, texts in ((table, {"renamed texts"}), (outcomes, set())):
-        cells = {cell for row in block.rows for key, cell in row.items() if key not in {"country", *texts}}
-        assert cells == {"too few"}
+    for block in make_section(make_report(result), "find").blocks:
+        assert isinstance(block, Table)
+        assert {cell for row in block.rows for key, cell in row.items() if key not in {"country", "finder"}} == {
+            "too few"
+        }
     assert result.to_frame()[["value", "low", "high", "p_adjusted"]].isna().all(axis=None)
-
-
-def show_section(result: FindResult) -> Section:
-    return section(FinishedRun(Path("here"), result, RunDescription("", 0.0, {}, {})), "find")
 
 
 @pytest.mark.slow
@@ -164,9 +161,8 @@ def test_cautions(design: FindDesign) -> None:
     result = make_result(design, names=(EMBEDDED_FINDER,))
     result = replace(result, settings=replace(result.settings, held_out=True))
     assert "its vocabulary knows the bundled lists" in with_role(list_findings(result), "caution")[0].sentence
-    (entry,) = result.finders
-    few = [replace(country, names={"male": 3, "female": 20, "last": 20}) for country in entry.countries]
-    result = replace(make_result(design), finders=[replace(entry, countries=few)])
+    result = make_result(design)
+    result = replace(result, effects=[replace(row, fewest_names=3) for row in result.effects])
     (caution,) = with_role(list_findings(result), "caution")
     assert "few names" in caution.sentence and "Aland, Bland, Cland and 5 more" in caution.sentence
 

@@ -10,51 +10,50 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-import geobias
-from geobias.audits.find.measure_shares import CountryShares, exact_interval, infer_over_texts
+from geobias.audits.find.answers import OUTCOMES
+from geobias.audits.find.measure import CountryShares, exact_interval, infer_over_texts
 from geobias.measures.estimates import Estimates
-from tests.audits.find.finders import COUNTRIES, TEXTS, audit, chance, make_finder
-from tests.conftest import made_up_names
+from geobias.report.tables import is_marked
+from tests.audits.find.finders import COUNTRIES, TEXTS, audit, chance, get_level, get_shares, make_finder
 
 TRUTH = 0.7
 
 
-def test_shares_are_those_of_the_file_of_mentions(tmp_path: Path) -> None:
+def test_shares_are_those_of_the_saved_answers(tmp_path: Path) -> None:
     """A text with two mentions counts as much as one with a single mention."""
     pair = pd.DataFrame([{"id": "pair", "text": "Mary met Ann Lee.", "people": [[0, 4], [9, 16]]}])
-    result = geobias.audit_finders(
+    result = audit(
         make_finder(lambda name, text: chance(name) < 0.6),
-        pd.concat([TEXTS, pair]),
-        spans="people",
+        tmp_path,
+        texts=pd.concat([TEXTS, pair]),
         draws=3,
-        gazetteer=made_up_names(tmp_path, COUNTRIES),
         out=tmp_path / "run",
     )
-    (entry,) = result.finders
-    mentions = pd.read_parquet(tmp_path / "run/mentions.parquet")
-    finder = entry.model.name
-    assert len(mentions) == 17 * 8 * (3 + 2 * 2) == sum(level.mentions for level in entry.factors[-3:]) * 7 / 6
-    mentions["hit"] = mentions[finder] == "found"
-    written = mentions[mentions["case"] == "as written"]
-    by_text = written.groupby(["country", "text_id", "draw"])["hit"].mean()
-    assert dict(by_text.groupby("country").mean()) == pytest.approx(
-        {country.code: country.recall.value for country in entry.countries}
-    )
-    lower = mentions[mentions["case"] == "lower"].groupby(["country", "text_id", "draw"])["hit"].mean()
-    assert lower.mean() == pytest.approx(next(level.recall.value for level in entry.factors if level.level == "lower"))
-    both = written[written["name"].str.contains(" ")].groupby(["country", "text_id", "draw"])["hit"].mean()
-    assert both.mean() == pytest.approx(
-        next(level.recall.value for level in entry.factors if level.level == "first and last")
-    )
-    for country in entry.countries:
-        values = [getattr(country, name).value for name in ("recall", "partial", "wrong_type", "misses")]
-        assert sum(values) == pytest.approx(1)
-    assert entry.weakest_names == []  # none is shown ten times
+    answers = pd.read_parquet(tmp_path / "run/answers.parquet")
+    model = result.finders[0].model
+    assert (answers["variant"] == "original").sum() == 17
+    renamed = answers[answers["variant"] == "place"]
+    assert len(renamed) == 17 * 8 * (3 + 2 * 2) == sum(level.mentions for level in result.factors[-3:]) * 7 / 6
+    written = renamed[renamed["case"] == "as written"]
+
+    def average(rows: pd.DataFrame, outcome: str = "recall") -> pd.Series[float]:
+        return rows.groupby(["place", "text_id", "draw"])[f"{model}/{outcome}"].mean()
+
+    for outcome in OUTCOMES:
+        shares = {row.code: row.share.value for row in result.list_effects(model, outcome)}
+        assert dict(average(written, outcome).groupby("place").mean()) == pytest.approx(shares)
+    for country in COUNTRIES:
+        assert sum(share or 0 for share in get_shares(result, country).values()) == pytest.approx(1)
+    levels = {"lower": renamed["case"] == "lower", "first and last": written["name"].str.contains(" ")}
+    for level, rows in levels.items():
+        shown = renamed.loc[rows[rows].index]
+        assert average(shown).mean() == pytest.approx(get_level(result, level).recall.value)
+    assert result.weakest_names == []  # none is shown ten times
     names = pd.read_csv(tmp_path / "run/tables/names.csv")
     alone = names[(names["kind"] == "male") & (names["code"] == "Aland")]
-    shown = written[(written["country"] == "Aland") & written["name"].str.startswith("Amale")]
+    shown = written[(written["place"] == "Aland") & written["name"].str.startswith("Amale")]
     assert alone["mentions"].sum() == len(shown)
-    assert (alone["mentions"] * alone["recall"]).sum() == pytest.approx(shown["hit"].sum())
+    assert (alone["mentions"] * alone["recall"]).sum() == pytest.approx(shown[f"{model}/recall"].sum())
 
 
 def test_intervals_over_texts_are_those_of_a_ratio() -> None:
@@ -103,12 +102,8 @@ def test_intervals_cover_and_adjusted_p_values_hold(tmp_path: Path) -> None:
     covered, alarms, repetitions = 0, 0, 15
     for repetition in range(repetitions):
         find = make_finder(partial(is_recognised, str(repetition)))
-        entry = audit(find, tmp_path, draws=4)
-        covered += sum(
-            row.recall.low <= TRUTH <= row.recall.high
-            for row in entry.countries
-            if row.recall.low is not None and row.recall.high is not None
-        )
-        alarms += entry.any_country_p is not None and entry.any_country_p < 0.05
+        rows = [row for row in audit(find, tmp_path, draws=4).effects if row.label == "recall"]
+        covered += sum((row.share.low or 0) <= TRUTH <= (row.share.high or 0) for row in rows)
+        alarms += any(is_marked(row.against_mean) for row in rows)
     assert covered / (8 * repetitions) > 0.9
     assert alarms <= 3  # one of twenty expected

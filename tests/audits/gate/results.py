@@ -16,31 +16,21 @@ from geobias.audits.downstream.result import (
     PrefixEffect,
 )
 from geobias.audits.inputs import TextsSettings
-from geobias.audits.names.answers import RenamedTextCounts
-from geobias.audits.names.records import FarthestCountries, FarthestCountry
-from geobias.audits.names.result import (
-    ChangeFromMean,
-    ClassifierMeasures,
-    CountryChange,
-    CountryInference,
-    EstimatesFromMean,
-    GlobalTest,
-    NamesCounts,
-    NamesResult,
-    NamesSettings,
-)
+from geobias.audits.names import result as names
+from geobias.audits.names.result import NamesCounts, NamesResult, NamesSettings
+from geobias.audits.names.rows import ClassEffect, DeltaEffect, FarthestCountry
 from geobias.audits.regions.answers import RegionsCounts
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.audits.regions.rows import RegionScores
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Evidence, Finding
-from geobias.report.results import AuditResult, to_json
+from geobias.report.results import AuditResult, Interval, to_json
 from geobias.report.runs import RunDescription
 from tests.conftest import sign_results
 
 TEXTS = TextsSettings("texts.csv", 10, "digest")
-WORST = FarthestCountry(-1.5, 0.2, 2.9, "GB")
+WORST = Interval(-1.5, 0.2, 2.9)  # of the United Kingdom
 
 
 def estimate(value: float | None, low: float | None = None, high: float | None = None) -> Estimate:
@@ -52,7 +42,7 @@ UNITED_KINGDOM, FRANCE = estimate(-1.5, -2.5, -0.5), estimate(0.75)
 
 def names_result(
     classifiers: Sequence[str] = ("embedded/sentiment", "my/model.v2"),
-    worst: FarthestCountry | None = WORST,
+    worst: Interval | None = WORST,
     deltas: tuple[Estimate, Estimate] = (UNITED_KINGDOM, FRANCE),
 ) -> NamesResult:
     """Two countries; the delta of the first has an interval, that of the second none."""
@@ -74,49 +64,73 @@ def names_result(
         prompt=None,
         classifiers=list(classifiers),
     )
-    countries = [_country("GB", "United Kingdom", deltas[0]), _country("FR", "France", deltas[1])]
-    entries = [
-        ClassifierMeasures(
-            model=ModelIdentity(name, "probabilities", None),
-            labels=["sad"],
-            multi_label=False,
-            threshold=None,
-            positive=[],
-            negative=["sad"],
-            counts=RenamedTextCounts(0, 100, 100, 0),
-            notes=[],
-            texts=10,
-            texts_with_names=10,
-            countries=countries,
-            worst=FarthestCountries(worst, {"sad": None}),
-            any_country_differs=GlobalTest(None),
-            by_gender=[],
-        )
-        for name in classifiers
-    ]
+    places = (("GB", "United Kingdom", deltas[0]), ("FR", "France", deltas[1]))
     return NamesResult(
         settings=settings,
-        models=[entry.model for entry in entries],
+        models=[ModelIdentity(name, "probabilities", None) for name in classifiers],
         counts=NamesCounts(10, 0, 10, 10, 10, {}, 5, 2, []),
-        countries=[],
-        classifiers=entries,
+        classifiers=[
+            names.ClassifierReading(
+                model=name,
+                labels=["sad"],
+                multi_label=False,
+                threshold=None,
+                positive=[],
+                negative=["sad"],
+                texts_cut=0,
+                renamed_texts=100,
+                distinct_renamed_texts=100,
+                renamed_texts_cut=0,
+                notes=[],
+            )
+            for name in classifiers
+        ],
+        effects=[_delta(model, *place) for model in classifiers for place in places],
+        classes=[_class(model, *place[:2]) for model in classifiers for place in places],
+        farthest=[
+            FarthestCountry(model=model, label=None, place="United Kingdom", code="GB", **vars(worst))
+            for model in classifiers
+            if worst
+        ],
+        name_lists=[],
     )
 
 
-def _country(code: str, name: str, delta: Estimate) -> CountryChange:
-    from_mean = EstimatesFromMean(delta, {"sad": estimate(8.0, -2.0, 18.0)}, estimate(0.01, 0.005, 0.02))
-    against_originals = estimate(-9, -9, -9)  # which no rule reads
-    return CountryChange(
-        country=name,
+AGAINST_ORIGINALS = estimate(-9, -9, -9)  # which no rule reads
+
+
+def _delta(model: str, code: str, name: str, delta: Estimate) -> DeltaEffect:
+    return DeltaEffect(
+        model=model,
+        subset=None,
+        place=name,
         code=code,
+        label="Δ",
+        p_adjusted=None,
+        against_mean=delta,
+        against_originals=AGAINST_ORIGINALS,
+        kl=AGAINST_ORIGINALS,
+        kl_from_mean=estimate(0.01, 0.005, 0.02),
+        noise_floor=None,
         renamed_texts=50,
-        delta=-9,
-        change={"sad": 9.0},
-        kl=9,
-        against_mean=ChangeFromMean(delta.value, {"sad": 8.0}, 0.01),
-        inference=CountryInference(None, against_originals, {"sad": against_originals}, against_originals, from_mean),
-        before={"sad": 50},
-        after={"sad": 54},
+    )
+
+
+def _class(model: str, code: str, name: str) -> ClassEffect:
+    return ClassEffect(
+        model=model,
+        subset=None,
+        place=name,
+        code=code,
+        label="sad",
+        p_adjusted=None,
+        against_mean=estimate(8.0, -2.0, 18.0),
+        against_originals=AGAINST_ORIGINALS,
+        renamed_texts=50,
+        before=50,
+        after=54,
+        changed_texts=4,
+        changed_texts_from_mean=4,
     )
 
 

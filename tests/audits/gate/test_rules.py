@@ -171,8 +171,7 @@ def test_a_short_name_of_two_classifiers_is_refused_with_rules_that_work() -> No
 
 def test_the_full_name_of_one_model_may_be_the_short_name_of_another() -> None:
     result = names_result(["embedded/sentiment", "sentiment"])
-    second = replace(result.classifiers[1], worst=replace(result.classifiers[1].worst, delta=replace(WORST, high=8.0)))
-    runs = {"n": replace(result, classifiers=[result.classifiers[0], second])}
+    runs = {"n": replace(result, farthest=[result.farthest[0], replace(result.farthest[1], high=8.0)])}
     for name, bound in (("sentiment", 8.0), ("embedded/sentiment", 2.9)):
         assert judge(runs, [parse_rule(f"names.{name}.delta.worst < 3")])[0].bound == bound
 
@@ -209,8 +208,9 @@ def test_a_rule_about_a_model_is_judged_in_the_runs_that_have_it() -> None:
 def test_a_number_that_one_of_two_runs_of_a_model_lacks_is_refused() -> None:
     """It is not passed over: the run has the model, and nothing would be tested in it."""
     without_france = names_result()
-    entries = [replace(entry, countries=entry.countries[:1]) for entry in without_france.classifiers]
-    runs = {"all": names_result(), "few": replace(without_france, classifiers=entries)}
+    effects = [row for row in without_france.effects if row.code != "FR"]
+    classes = [row for row in without_france.classes if row.code != "FR"]
+    runs = {"all": names_result(), "few": replace(without_france, effects=effects, classes=classes)}
     with pytest.raises(InputError, match="is not in the run few: 'FR' is unknown"):
         judge(runs, [parse_rule("names.sentiment.delta.FR < 3")])
 

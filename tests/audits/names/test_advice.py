@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geobias.audits.names.advice import advise_more_data
-from geobias.audits.names.gaps import list_gaps, rank_gaps
+from geobias.audits.names.findings import ClassifierFindings
 from geobias.audits.names.result import NamesResult
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits, VarianceParts
 from geobias.measures.single_names import HalfAsLarge, find_half_as_large
@@ -66,7 +65,7 @@ def test_by_hand() -> None:
 
 
 def advise(result: NamesResult) -> str:
-    return advise_more_data(result, rank_gaps(list_gaps(result.classifiers[0]))[0])
+    return ClassifierFindings(result, result.classifiers[0]).advise_more_data()
 
 
 def test_the_next_step_says_what_helps(tmp_path: Path) -> None:
@@ -88,6 +87,4 @@ def test_the_next_step_says_what_helps(tmp_path: Path) -> None:
 
     of_texts = measure(design, answer(design, 1, depends_on_text, noise=0.01))
     assert "use about 2" in advise(of_texts) and "texts" in advise(of_texts) and "hardly" not in advise(of_texts)
-    old = replace(of_texts.classifiers[0], smallest_effects=None)  # results of older versions
-    gap = replace(rank_gaps(list_gaps(of_texts.classifiers[0]))[0], entry=old)
-    assert "use about 240 texts" in advise_more_data(of_texts, gap)
+    assert "use about 240 texts" in advise(replace(of_texts, smallest_effects=[]))

@@ -11,9 +11,8 @@ import pytest
 import spacy
 
 import geobias
-from geobias.audits.names.finder_spans import FinderSpans, count_spans, describe_spans
-from geobias.audits.names.page import section
-from geobias.audits.names.result import NamesResult
+from geobias.audits.names.report import describe_spans, make_report
+from geobias.audits.names.result import FinderSpans, NamesResult
 from geobias.audits.pages import read_run
 from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER
@@ -64,7 +63,7 @@ def test_doubtful_spans_are_counted_and_dropped(finder: str) -> None:
     assert (result.counts.mentions, result.counts.texts_with_names) == (4, 4)
     assert result.counterfactuals is not None
     assert all(text.startswith(("Stupidly", "God")) for text in list(result.counterfactuals)[2 * 9 :])
-    assert result.classifiers[0].subsets == []
+    assert result.list_subsets() == []
 
 
 def test_kept_ones_are_renamed(finder: str) -> None:
@@ -83,7 +82,7 @@ def test_spans_of_the_user_are_never_dropped(doubtful: str) -> None:
     result = audit(None, texts=frame, spans="spans", doubtful=doubtful)
     assert result.counts.mentions == 2
     assert result.counts.finder_spans is None and result.settings.doubtful is None
-    assert result.classifiers[0].subsets == []
+    assert result.list_subsets() == []
 
 
 def test_texts_with_doubtful_spans_only(finder: str) -> None:
@@ -93,27 +92,14 @@ def test_texts_with_doubtful_spans_only(finder: str) -> None:
 
 
 def test_one_line_says_what_was_doubtful() -> None:
-    spans = FinderSpans(1200, 3, {COMMON_WORD: 1, INTERJECTION: 2}, {COMMON_WORD: ["Reign"], INTERJECTION: ["God"]}, 2)
-    line = describe_spans(spans, "my/finder", "drop")
-    assert line == (
-        "The finder marked 1,200 names; 3 are doubtful and were not renamed: an interjection or a form of address 2 "
-        "(God); a common English word 1 (Reign)."
-    )
-    assert describe_spans(FinderSpans(5, 0, {}, {}, 0), "my/finder", "drop").endswith("none of them doubtful.")
-    assert "% of the others are people" in describe_spans(spans, EMBEDDED_FINDER, "drop")
-    assert "are doubtful and were renamed: " in describe_spans(spans, EMBEDDED_FINDER, "keep")
-
-
-def test_the_short_line_counts_the_two_most_frequent_reasons() -> None:
     by_reason = {COMMON_WORD: 4, INTERJECTION: 9, "a title without a name": 2, "no letter in it": 1}
-    spans = FinderSpans(1200, 16, by_reason, {}, 2)
-    assert count_spans(spans, "my/finder", "drop") == (
-        "Finder: 1,200 names, 16 doubtful and not renamed: an interjection or a form of address 9; a common English "
-        "word 4; other reasons 3."
-    )
-    assert "16 doubtful and renamed: " in count_spans(spans, "my/finder", "keep")
-    assert count_spans(FinderSpans(5, 0, {}, {}, 0), "my/finder", "drop") == "Finder: 5 names, none doubtful."
-    assert count_spans(spans, EMBEDDED_FINDER, "drop").endswith(" About 19% of the others are no people either.")
+    spans = FinderSpans(1200, 16, by_reason, {COMMON_WORD: ["Reign"], INTERJECTION: ["God"]}, 2)
+    line = describe_spans(spans, "my/finder", "drop")
+    assert "1,200 names, 16 doubtful and not renamed: " in line and f"{INTERJECTION} 9 (God); " in line
+    short = describe_spans(spans, "my/finder", "keep", is_short=True)
+    assert "16 doubtful and renamed: " in short and short.endswith("other reasons 3.") and "God" not in short
+    assert "none doubtful" in describe_spans(FinderSpans(5, 0, {}, {}, 0), "my/finder", "drop")
+    assert "About 19% of the others" in describe_spans(spans, EMBEDDED_FINDER, "drop")
 
 
 @pytest.mark.slow
@@ -125,13 +111,13 @@ def test_the_command(run: Run, finder: str, tmp_path: Path) -> None:
     command = ("names", "own:judge", "--texts", "texts.txt", "--finder", finder, "--countries", "FR,MA", "--draws", "2")
     code, out, err = run(*command, "--full", "--out", "dropped")
     assert code == 0, err
-    assert "The finder marked 7 names; 3 are doubtful and were not renamed" in " ".join(out.split())
+    assert "Finder: 7 names, 3 doubtful and not renamed" in " ".join(out.split())
     code, out, err = run(*command, "--out", "short")
     assert code == 0 and len(out.splitlines()) <= 25, err
     assert "Finder: 7 names, 3 doubtful and not renamed: an interjection" in " ".join(out.split())
     results = json.loads((tmp_path / "dropped/results.json").read_text(encoding="utf-8"))
     assert results["counts"]["finder_spans"]["doubtful_by_reason"] == {INTERJECTION: 2, COMMON_WORD: 1}
-    assert any("3 are doubtful" in note for note in section(read_run(tmp_path / "dropped"), "names").notes)
+    assert any("3 doubtful" in note for note in make_report(read_run(tmp_path / "dropped").result).notes)
 
     code, out, err = run(*command, "--preview", "2")
     assert code == 0, err

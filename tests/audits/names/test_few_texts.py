@@ -39,20 +39,20 @@ def test_a_few_texts_that_carry_a_gap_are_counted(design: NamesDesign) -> None:
     said = [find_cautions(result) for result in results]
     assert sum(map(bool, said)) >= 4
     result, (caution,) = next((result, each) for result, each in zip(results, said, strict=True) if each)
-    few = next(each for each in result.classifiers[0].few_texts if each.code == caution.code)
+    few = next(each for each in result.few_texts if each.code == caution.code)
     assert caution.code == "Bland" and few.skewness < -0.2 and 2 <= few.texts_of_half <= 10
     assert f"{few.texts_of_half} of 40 make up half of it" in caution.sentence and caution.role == "caution"
 
 
 def test_an_effect_of_all_texts_rests_on_all(design: NamesDesign) -> None:
     assert sum(bool(find_cautions(plant(design, 0.0, seed))) for seed in range(8)) <= 1
-    few = plant(design, 0.0, 0).classifiers[0].few_texts
+    few = plant(design, 0.0, 0).few_texts
     assert all(each.code != "Bland" for each in few)
 
 
 def test_too_few_texts_have_no_caution(tmp_path: Path) -> None:
     result = plant(make_design(tmp_path, ["Mary"] * 10), 1.5, 0)
-    assert result.classifiers[0].few_texts == [] and not find_cautions(result)
+    assert result.few_texts == [] and not find_cautions(result)
 
 
 def test_by_hand() -> None:

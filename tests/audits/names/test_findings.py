@@ -14,21 +14,23 @@ import pandas as pd
 import pytest
 
 from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
-from geobias.audits.names.design import NamesDesign, NamesOptions, design_names
-from geobias.audits.names.finder_spans import FinderSpans
+from geobias.audits.names.audit import audit_names
+from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.findings import list_findings
 from geobias.audits.names.measure import measure_names
-from geobias.audits.names.page import overlay_runs, section
-from geobias.audits.names.records import CountryRarity
-from geobias.audits.names.result import NamesResult
-from geobias.audits.names.terminal import summary_table
+from geobias.audits.names.names_alike import explain
+from geobias.audits.names.report import make_report, overlay_runs
+from geobias.audits.names.result import FinderSpans, NamesResult
+from geobias.audits.names.rows import NamesAlike
+from geobias.audits.reports import draw_summary
 from geobias.audits.show_results import View, show_result
 from geobias.audits.side_by_side import NamedRun
+from geobias.audits.study import prepare
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, state_verdict, with_role
 from geobias.report.page.blocks import Block, Table
-from geobias.report.runs import FinishedRun, RunDescription
+from geobias.report.render import make_section
 from tests.conftest import made_up_names, spell
 
 COUNTRIES = [f"{letter}land" for letter in "ABCDEF"]
@@ -56,8 +58,9 @@ def make_design(folder: Path, names: list[str], **options: Any) -> NamesDesign:
         }
     )
     gazetteer = options.pop("gazetteer", None) or made_up_names(folder, COUNTRIES)
-    options = {"texts": frame, "spans": "spans", "draws": DRAWS, "gazetteer": gazetteer, **options}
-    return design_names(NamesOptions(**options), "cpu")
+    options = {"texts": frame, "spans": "spans", "draws": DRAWS, "gazetteer": gazetteer, "device": "cpu", **options}
+    design: NamesDesign = prepare(audit_names, **options).design
+    return design
 
 
 def answer(
@@ -116,7 +119,7 @@ def test_a_planted_dislike_is_named_with_its_size(design: NamesDesign) -> None:
     size = finding.size
     assert size is not None and size.low is not None and size.high is not None and size.unit == "points"
     assert size.low < -20 * 5 / 6 < size.high and size.value == pytest.approx(-20 * 5 / 6, abs=4)
-    assert finding.p_adjusted == result.classifiers[0].any_country_differs.p
+    assert finding.p_adjusted == min_p(result)
     assert finding.sentence.startswith("toy: Scores differ between countries by 8.9 points (standard deviation; 95 %")
     assert "18 points lower (harsher) with names common in Bland" in finding.sentence
     assert "of 6 countries stand" in finding.sentence and len(finding.sentence.split()) <= 45
@@ -128,13 +131,16 @@ def test_a_planted_dislike_is_named_with_its_size(design: NamesDesign) -> None:
     assert "may only mirror that of Bland" in caution.sentence and "Aland,Cland" in caution.next_step
 
 
-def show_blocks(result: NamesResult, monkeypatch: pytest.MonkeyPatch) -> Sequence[Block]:
-    """The blocks of its page without real texts, which are read from the folder of a run."""
-    monkeypatch.setattr("geobias.audits.names.page.list_examples", lambda run: [])
-    return section(FinishedRun(Path("here"), result, RunDescription("", 0.0, {}, {})), "names").blocks
+def show_blocks(result: NamesResult) -> Sequence[Block]:
+    return make_section(make_report(result), "names").blocks
 
 
-def test_emotions_are_neither_better_nor_worse(design: NamesDesign, monkeypatch: pytest.MonkeyPatch) -> None:
+def min_p(result: NamesResult) -> float:
+    """Of delta: that any country differs."""
+    return min(row.p_adjusted for row in result.effects if row.p_adjusted is not None)
+
+
+def test_emotions_are_neither_better_nor_worse(design: NamesDesign) -> None:
     """A text may express anger or joy: neither is a judgement of the people in it."""
     result = measure(design, replace(answer(design, 1, dislike), labels=("anger", "joy")))
     finding = overall(result)
@@ -143,7 +149,7 @@ def test_emotions_are_neither_better_nor_worse(design: NamesDesign, monkeypatch:
         "points lower with names common in Bland" in finding.sentence
         and state_verdict(result.findings) == "A clear difference: Bland."
     )
-    page = " ".join(map(str, show_blocks(result, monkeypatch))) + str(overlay_runs([NamedRun("here", result)]))
+    page = " ".join(map(str, show_blocks(result))) + str(overlay_runs([NamedRun("here", result)]))
     assert "names common in Bland have a lower Δ" in page and "clear: Δ lower" in page
     assert not re.search("kind(er|ly)|harsh|worse", page)
 
@@ -155,18 +161,18 @@ def test_no_number_of_fewer_than_five_texts_is_shown(
     for texts, is_shown in ((4, False), (5, True)):
         design = make_design(folder, ["Mary"] * texts)
         result = measure(design, answer(design, 1, dislike))
-        country = result.classifiers[0].countries[1]
-        numbers = [country.delta, country.kl, country.against_mean.delta, country.against_mean.kl]
-        assert [number is not None for number in numbers] == [is_shown] * 4
+        row = result.effects[1]
+        numbers = [row.against_originals, row.kl, row.against_mean, row.kl_from_mean]
+        assert [number.value is not None for number in numbers] == [is_shown] * 4
         frame = result.to_frame()
         assert frame[frame["measure"].isin(["delta", "kl"])]["value"].notna().eq(is_shown).all()
-        (table,) = (block for block in show_blocks(result, monkeypatch) if isinstance(block, Table))
-        assert (table.rows[0]["Δ, points"] == table.rows[0]["evidence"] == "too few") != is_shown
+        (table,) = (block for block in show_blocks(result) if isinstance(block, Table))
+        assert (table.rows[0]["Δ"] == table.rows[0]["evidence"] == "too few") != is_shown
         assert (overlay_runs([NamedRun("here", result)]) is not None) == is_shown
         monkeypatch.setenv("COLUMNS", "120")
         show_result(result, Path("here"), View(full=True))
         bland = [line.split()[1:3] for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["Bland"]]
-        assert len(bland) >= 2 and all((cells == ["too", "few"]) != is_shown for cells in bland[:2])
+        assert bland and (bland[0] == ["too", "few"]) != is_shown
 
 
 def test_examples_move_in_the_direction_of_the_finding(design: NamesDesign) -> None:
@@ -194,17 +200,17 @@ def test_a_world_without_effects_has_no_clear_finding(design: NamesDesign) -> No
     assert "With these 24 texts a difference under" in null.sentence and len(null.sentence.split()) <= 45
     assert null.examples == [] and "To find gaps half as large, use about" in null.next_step
     for finding, result in zip(answers, results, strict=True):  # the overall test and the countries agree
-        p = result.classifiers[0].any_country_differs.p
-        assert p is not None and finding.p_adjusted is not None
+        p = min_p(result)
+        assert finding.p_adjusted is not None
         assert (p < 0.05) == (finding.evidence == "clear") and p <= finding.p_adjusted
 
 
 @pytest.mark.slow
 def test_an_effect_of_the_size_that_could_be_missed_is_mostly_detected(design: NamesDesign) -> None:
     """80 % power: a country as far from the mean as the audit says is clear in most worlds, one half as far is not."""
-    effects = measure(design, answer(design, 0)).classifiers[0].smallest_effects
-    assert effects is not None and effects.delta is not None
-    size = -effects.delta / 100 * 6 / 5  # one of six countries moves the mean
+    (effect,) = [row for row in measure(design, answer(design, 0)).smallest_effects if row.label is None]
+    assert effect.value is not None
+    size = -effect.value / 100 * 6 / 5  # one of six countries moves the mean
     worlds = [measure(design, answer(design, seed, partial(dislike, size=size))) for seed in range(12)]
     assert sum(overall(result).evidence == "clear" for result in worlds) >= 7
     half = [measure(design, answer(design, seed, partial(dislike, size=size / 2))) for seed in range(12)]
@@ -282,18 +288,17 @@ def test_a_country_with_little_left_is_told_by_what_is_left(rare_names: NamesDes
 def test_a_test_without_power_leads_nothing(rare_names: NamesDesign) -> None:
     """The gap whose remainder is uncertain is not preferred to one that stays: only what is clear both ways leads."""
     result = measure(rare_names, answer(rare_names, 1, partial(dislike, initial="C"), noise=0.02))
-    entry = result.classifiers[0]
-    assert entry.rarity is not None
+    cland = result.effects[2]
+    assert cland.stands_out and cland.reason is None
 
-    def widen(country: CountryRarity) -> CountryRarity:
-        value = country.adjusted.value
-        return replace(country, adjusted=Estimate(value, -99.0, 99.0, 0.6, 0.9)) if country.code == "Cland" else country
+    def widen(row: NamesAlike) -> NamesAlike:
+        return replace(row, adjusted=Estimate(row.adjusted.value, -99.0, 99.0, 0.6, 0.9))
 
-    rarity = replace(entry.rarity, countries=[widen(country) for country in entry.rarity.countries])
-    result = replace(result, classifiers=[replace(entry, rarity=rarity)])
-    finding = with_role(list_findings(result), "overall")[0]
-    assert (finding.evidence, finding.subject) == ("suggestive", None)
-    assert "it is not clear between names of equal length" in finding.sentence
+    rows = [widen(row) if row.code == "Cland" else row for row in result.names_alike]
+    explanation = explain(result.covariates, rows, [("Cland", cland.against_mean)])
+    assert explanation is not None and "it is not clear between names of equal length" in explanation.reason
+    told = replace(cland, reason=explanation.reason)
+    assert (told.evidence, told.stands_out) == ("suggestive", False)
 
 
 def test_details_are_clear_and_few(design: NamesDesign) -> None:
@@ -345,21 +350,19 @@ def name_language(design: NamesDesign, effect: Effect, seed: int = 1) -> Classif
 
 def test_two_complementary_classes_are_one_test_told_by_rates(design: NamesDesign) -> None:
     result = measure(design, name_language(design, lambda text: 0.5 * text.startswith("B")))
-    finding, entry = overall(result), result.classifiers[0]
+    finding = overall(result)
     assert (finding.evidence, finding.subject) == (
         "clear",
         "Bland",
     ) and "1 of 6 countries stands out" in finding.sentence
-    bland = entry.countries[1]
-    rates = [100 * each.after["English"] / each.renamed_texts for each in entry.countries]  # of the rarer class
-    before = 100 * bland.before["English"] / bland.renamed_texts
+    english = [row for row in result.classes if row.label == "English"]  # the rarer class
+    rates, before = [100 * row.rate for row in english], 100 * english[1].rate_before
     assert f"{rates[1]:.0f} of 100 with names common in Bland, {before:.0f} of the originals" in finding.sentence
     assert "called English differs between countries by" in finding.sentence
-    (difference,) = [each for each in entry.class_differences if each.label == "English"]
-    assert difference.spread is not None and difference.spread.sd.value is not None
-    assert difference.spread.sd.value == pytest.approx(np.std(rates, ddof=1), abs=1.5)
-    for country in entry.countries:  # six tests, not twelve
-        estimate = country.inference.against_mean.change["English"]
+    (spread,) = [row for row in result.spreads if row.label == "English" and not row.is_alike]
+    assert spread.sd.value == pytest.approx(np.std(rates, ddof=1), abs=1.5)
+    for row in english:  # six tests, not twelve
+        estimate = row.against_mean
         assert estimate.p is not None and estimate.p_adjusted is not None and estimate.p_adjusted <= 6 * estimate.p
 
 
@@ -392,14 +395,11 @@ def test_a_change_of_a_class_needs_five_texts(design: NamesDesign) -> None:
             renamed=np.stack([hate, 1 - hate], axis=-1),
         )
         result = measure(design, answers)
-        entry = result.classifiers[0]
-        country = entry.countries[1]
-        assert country.changed_texts == country.against_mean.changed_texts == {"hate": count, "not-hate": count}
-        for change in (country.change, country.against_mean.change):
-            assert (change["hate"] is not None) == is_shown
-        estimates = country.inference.against_mean.change["hate"]
-        assert is_shown or (estimates.value, estimates.p_adjusted) == (None, None)
-        assert entry.countries[0].change["hate"] == 0  # no text changed
+        hateful = [row for row in result.classes if row.label == "hate"]
+        assert (hateful[1].changed_texts, hateful[1].changed_texts_from_mean) == (count, count)
+        assert (hateful[1].against_originals.value is not None) == is_shown
+        assert (hateful[1].against_mean.value is not None) == (hateful[1].p_adjusted is not None) == is_shown
+        assert hateful[0].against_originals.value == 0  # no text changed
         frame = result.to_frame()
         rows = frame[(frame["country"] == "Bland") & (frame["measure"] == "change") & (frame["label"] == "hate")]
         assert rows["value"].notna().all() == is_shown
@@ -420,12 +420,8 @@ def test_cautions_on_the_finder(design: NamesDesign) -> None:
 
 def test_cautions_on_names_that_countries_share(design: NamesDesign) -> None:
     def share(result: NamesResult) -> list[str]:
-        countries = [
-            replace(each, sharing=replace(each.sharing, renamed_texts_with_shared=0.9))
-            for each in result.countries
-            if each.sharing
-        ]
-        return [each.sentence for each in list_findings(replace(result, countries=countries)) if each.role == "caution"]
+        lists = [replace(each, renamed_texts_with_shared=0.9) for each in result.name_lists]
+        return [each.sentence for each in list_findings(replace(result, name_lists=lists)) if each.role == "caution"]
 
     assert any("In 6 of 6 countries, most renamed texts" in each for each in share(measure(design, answer(design, 3))))
     planted = measure(design, answer(design, 1, dislike))
@@ -446,10 +442,10 @@ def test_the_terminal_is_short_and_narrow(
         assert all(len(line.rstrip()) <= width for line in out.splitlines())
         assert width < 80 or out.count("\n") <= 25
         assert "…" not in out and "Bland" in out and "adj. p" in out and "Next: " in out and "Page: " in out
-        table = summary_table(result, width)
+        table: Any = draw_summary(result, width)[0]
         assert table.row_count <= 5 and table.columns[0].header in ("classifier", "country")
     show_result(result, Path("runs/names"), View(quiet=True))
     assert "adj. p" not in capsys.readouterr().out
     show_result(result, Path("runs/names"), View(full=True))
     words = " ".join(capsys.readouterr().out.split())
-    assert "the same against the mean of the countries" in words and "lists of common names" in words
+    assert "predictions of negative, per cent" in words and "lists of common names" in words

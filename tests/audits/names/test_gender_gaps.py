@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.design import NamesDesign
-from geobias.audits.names.files import write_files
-from geobias.audits.names.gender_gaps import list_standing_out
+from geobias.audits.names.result import NamesResult
+from geobias.audits.names.rows import GenderGap
 from geobias.report.findings import with_role
 from geobias.report.page.blocks import Table
 from tests.audits.names.test_findings import answer, make_design, measure, show_blocks
@@ -31,18 +29,23 @@ def for_women_of_bland(text: str) -> float:
     return -0.18 if text.startswith("Bfemale") else 0.0
 
 
-def test_women_of_one_country_are_told_apart(design: NamesDesign, monkeypatch: pytest.MonkeyPatch) -> None:
+def list_standing_out(result: NamesResult) -> list[GenderGap]:
+    return [gap for gap in result.gender_gaps if gap.stands_out]
+
+
+def test_women_of_one_country_are_told_apart(design: NamesDesign) -> None:
     """-18 points against the originals are -15 against the mean of six countries."""
     result = measure(design, plant(design, 1, for_women_of_bland))
-    (split,) = list_standing_out(result.classifiers[0])
-    assert split.gap.country == "Bland" and split.gap.difference.p_adjusted < 0.01  # type: ignore[operator]
-    low, high = split.gap.difference.low, split.gap.difference.high
+    (gap,) = list_standing_out(result)
+    assert gap.place == "Bland" and gap.difference.p_adjusted is not None and gap.difference.p_adjusted < 0.01
+    low, high = gap.difference.low, gap.difference.high
     assert low is not None and high is not None and low < -15 < high
-    assert split.women.value == pytest.approx(-15, abs=2) and split.men.value == pytest.approx(0, abs=2)
+    assert gap.women == pytest.approx(-15, abs=2) and gap.men == pytest.approx(0, abs=2)
+    assert gap.difference.value == pytest.approx((gap.women or 0) - (gap.men or 0))
     told = [each for each in result.findings if "women's names" in each.sentence]
     assert len(told) == 1 and told[0].code == "Bland" and told[0].role != "caution"
     assert "points lower (harsher) for women's names, " in told[0].sentence and " for men's" in told[0].sentence
-    (table,) = (each for each in show_blocks(result, monkeypatch) if isinstance(each, Table) and "gender" in each.id)
+    (table,) = (each for each in show_blocks(result) if isinstance(each, Table) and "gender" in each.id)
     assert table.rows[0]["country"] == "Bland" and table.rows[0]["evidence"] == "clear: women's lower"
 
 
@@ -59,7 +62,7 @@ def test_a_contrast_that_cancels_in_delta_is_a_finding_of_its_own(design: NamesD
 
 def test_a_dislike_of_the_whole_country_has_no_gender(design: NamesDesign) -> None:
     result = measure(design, plant(design, 1, lambda text: -0.18 if text.startswith("B") else 0.0))
-    assert result.classifiers[0].gender_gaps and not list_standing_out(result.classifiers[0])
+    assert result.gender_gaps and not list_standing_out(result)
     assert not any("women's names" in each.sentence for each in result.findings)
 
 
@@ -72,8 +75,8 @@ def test_null_worlds_have_no_clear_contrast(design: NamesDesign) -> None:
         estimate
         for result in worlds
         for estimate in (
-            *(gap.difference for gap in result.classifiers[0].gender_gaps),
-            *(country.inference.against_mean.delta for country in result.classifiers[0].countries),
+            *(gap.difference for gap in result.gender_gaps),
+            *(row.against_mean for row in result.effects),
         )
         if estimate.p_adjusted is not None and estimate.p_adjusted < 0.05
     ]
@@ -83,24 +86,12 @@ def test_null_worlds_have_no_clear_contrast(design: NamesDesign) -> None:
 def test_one_family_with_delta(design: NamesDesign) -> None:
     """Twice as many numbers are tested together, so each adjusted p-value grows."""
     result = measure(design, plant(design, 3, for_women_of_bland, noise=0.2))
-    entry = result.classifiers[0]
-    deltas = [country.inference.against_mean.delta for country in entry.countries]
-    ratios = [each.p_adjusted / each.p for each in deltas if each.p and 1e-4 < each.p < 0.01 and each.p_adjusted]
-    gaps = [gap.difference for gap in entry.gender_gaps]
-    ratios += [each.p_adjusted / each.p for each in gaps if each.p and 1e-4 < each.p < 0.01 and each.p_adjusted]
+    estimates = [*(row.against_mean for row in result.effects), *(gap.difference for gap in result.gender_gaps)]
+    ratios = [each.p_adjusted / each.p for each in estimates if each.p and 1e-4 < each.p < 0.01 and each.p_adjusted]
     assert ratios and all(ratio > 6 for ratio in ratios)  # six countries alone would give at most 6
 
 
 def test_too_few_men_are_not_compared(tmp_path: Path) -> None:
     design = make_design(tmp_path, ["Mary"] * 20 + ["John"] * 10)
     result = measure(design, plant(design, 1, for_women_of_bland))
-    assert result.classifiers[0].gender_gaps == []
-
-
-def test_the_table_has_both_sides(design: NamesDesign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geobias.audits.names.files.write_renamed_texts", lambda *_: None)
-    (tmp_path / "tables").mkdir()
-    write_files(tmp_path, measure(design, plant(design, 1, for_women_of_bland)))
-    table = pd.read_csv(tmp_path / "tables/gender_gaps.csv").set_index("country")
-    assert np.allclose(table["difference"], table["delta_women"] - table["delta_men"])
-    assert table["difference_p_adjusted"].idxmin() == "Bland"
+    assert result.gender_gaps == []

@@ -13,7 +13,6 @@ import pytest
 
 import geobias
 from geobias.audits.labels import find_label_tones, label_tone
-from geobias.audits.names.result import ClassErrors
 from tests.conftest import made_up_names, spell
 
 TEXTS = [
@@ -63,16 +62,13 @@ def audit(classifier: Any, own_names: Path | None = None, **options: Any) -> Any
 
 
 def test_a_planted_dislike_is_found_with_its_size(own_names: Path) -> None:
-    (entry,) = audit(planted, own_names, texts=frame(copies=5)).classifiers
-    found = {row.country: row for row in entry.countries}
+    result = audit(planted, own_names, texts=frame(copies=10))
     # p_pos - p_neg falls by 0.15 in every text, whoever is renamed.
-    assert found["Bland"].delta == pytest.approx(-15)
-    assert found["Aland"].delta == pytest.approx(0) and found["Cland"].delta == pytest.approx(0)
-    assert found["Bland"].against_mean.delta == pytest.approx(-10)
-    assert found["Aland"].against_mean.delta == pytest.approx(5)
-    assert found["Bland"].kl > 0 and found["Aland"].kl == pytest.approx(0, abs=1e-12)
-    for row in entry.by_gender:
-        assert row.delta == pytest.approx(-15 if row.country == "Bland" else 0)
+    assert [row.place for row in result.effects] == list(COUNTRIES)
+    assert [row.against_originals.value for row in result.effects] == pytest.approx([0, -15, 0])
+    assert [row.against_mean.value for row in result.effects] == pytest.approx([5, -10, 5])
+    assert [row.kl.value > 0.001 for row in result.effects] == [False, True, False]
+    assert {row.place: (round(row.women), round(row.men)) for row in result.gender_gaps}["Bland"] == (-10, -10)
 
 
 def test_a_planted_flip_is_found_in_the_counts(own_names: Path) -> None:
@@ -81,36 +77,30 @@ def test_a_planted_flip_is_found_in_the_counts(own_names: Path) -> None:
         return np.column_stack([bad, 1 - bad])
 
     flips.labels = ["hate", "not-hate"]  # type: ignore[attr-defined]
-    (entry,) = audit(flips, own_names).classifiers
-    found = {row.country: row for row in entry.countries}
+    result = audit(flips, own_names)
+    found = {(row.place, row.label): row for row in result.classes}
     # Four texts, four draws. Before: one hateful text of four, so 4 of 16. With women's names of Bland: Mary's text is
     # always hateful (+4), that of unknown gender every second time (+2); John's never; the terrible one always was.
-    assert found["Bland"].before == {"hate": 4, "not-hate": 12}
-    assert found["Bland"].after == {"hate": 10, "not-hate": 6}
-    # Two texts changed: too few for a change in per cent.
-    assert found["Bland"].change == {"hate": None, "not-hate": None}
-    assert found["Bland"].changed_texts == {"hate": 2, "not-hate": 2}
-    assert found["Aland"].change == {"hate": 0, "not-hate": 0}
-    assert found["Bland"].against_mean.change == {"hate": None, "not-hate": None}
-    assert entry.confusion["Bland"] == [[4, 0], [6, 6]]
-    gender = {(row.country, row.gender): row for row in entry.by_gender}
-    assert gender["Bland", "male"].change["not-hate"] == 0
-    assert gender["Bland", "female"].after == {"hate": 10, "not-hate": 0}
+    for label, before, after in (("hate", 4, 10), ("not-hate", 12, 6)):
+        row = found["Bland", label]
+        assert (row.before, row.after, row.changed_texts) == (before, after, 2)
+        # Two texts changed: too few for a change in per cent.
+        assert row.against_originals.value is None and row.against_mean.value is None
+        assert found["Aland", label].against_originals.value == 0
 
 
 def test_a_function_that_ignores_names_gives_zero_everywhere(small_models: dict[str, Path]) -> None:
     lm = str(small_models["roberta"])
     result = audit(indifferent, texts=frame(copies=5), perplexity=lm, perplexity_draws=3, countries="FR,MA,IN")
-    (entry,) = result.classifiers
-    for row in (*entry.countries, *entry.by_gender):
-        for found in (row, row.against_mean):
-            assert found.delta == pytest.approx(0, abs=1e-12) and found.kl == pytest.approx(0, abs=1e-12)
-            assert set(found.change.values()) <= {0, None}
-    assert all(set(row.change.values()) == {0} for row in entry.countries)
-    for row in entry.correlations.within.countries:
-        assert row.pearson == {"bad": None, "good": None}
-        assert row.texts == {"bad": 0, "good": 0}
-        assert row.texts_without_variance == {"bad": 20, "good": 20}
+    for row in result.effects:
+        numbers = (row.against_originals, row.against_mean, row.kl, row.kl_from_mean)
+        assert [number.value for number in numbers] == pytest.approx([0] * 4, abs=1e-12)
+    for row in result.classes:
+        assert row.against_originals.value == row.against_mean.value == 0
+    within = [row for row in result.correlations if row.over == "within" and row.place]
+    assert len(within) == 3 * 2
+    for row in within:
+        assert (row.correlation.value, row.texts, row.texts_without_variance) == (None, 0, 20)
 
 
 def test_counts_and_names_used(own_names: Path) -> None:
@@ -118,15 +108,14 @@ def test_counts_and_names_used(own_names: Path) -> None:
     counts = result.counts
     assert (counts.texts, counts.texts_with_names, counts.people, counts.mentions) == (5, 4, 4, 5)
     assert counts.people_by_gender == {"male": 1, "female": 2, "unknown": 1}
-    used = result.countries[0].names
-    assert used["male"].left == used["male"].total == 20 and 4 <= used["male"].used <= 6
+    assert (result.name_lists[0].male, result.name_lists[0].shortest) == (20, 20)
     row = result.to_frame().loc[1, ["country", "measure", "against"]]
     assert row.tolist() == ["Bland", "delta", "mean of countries"]
 
 
 def test_a_class_never_predicted_before_has_no_change(own_names: Path) -> None:
-    (entry,) = audit(planted, own_names).classifiers
-    assert all(row.change["neutral"] is None for row in entry.countries)
+    neutral = [row for row in audit(planted, own_names).classes if row.label == "neutral"]
+    assert len(neutral) == 3 and all(row.against_originals.value is None for row in neutral)
 
 
 def test_several_classifiers_in_one_run_and_the_same_draws(own_names: Path) -> None:
@@ -157,11 +146,11 @@ def test_local_and_global_correlations_are_the_equations(small_models: dict[str,
         return np.column_stack([p, 1 - p])
 
     result = audit(by_length, perplexity=str(small_models["roberta"]), countries=["FR", "TR"])
-    (entry,) = result.classifiers
-    found = entry.correlations
+    found = {(row.over, row.place): row for row in result.correlations if row.label == "0"}
     strange = -lm.score(TEXTS)[:, 0]
     long = np.array([len(text) / 100 for text in TEXTS])
-    assert found.by_language[0].pearson["0"] == pytest.approx(stats.pearsonr(strange, long).statistic)
+    expected = stats.pearsonr(strange, long).statistic
+    assert found["originals", None].correlation.value == pytest.approx(expected)
     renamed = np.array(
         [[[result.counterfactuals.at(t, c, d) for d in range(4)] for c in range(2)] for t in range(4)], dtype=object
     )
@@ -170,17 +159,13 @@ def test_local_and_global_correlations_are_the_equations(small_models: dict[str,
     each = [
         stats.pearsonr(ppl[t, 1], size[t, 1]).statistic for t in range(4) if np.ptp(size[t, 1]) and np.ptp(ppl[t, 1])
     ]
-    turkey = found.within.countries[1]
-    assert turkey.pearson["0"] == pytest.approx(np.mean(each), abs=1e-5)
-    assert turkey.texts["0"] == len(each) and turkey.texts_without_variance["0"] == 4 - len(each)
-    for kind in ("within", "pooled"):
-        by_country, overall = getattr(found, kind), getattr(found.local, kind)
-        for row in by_country.countries:
-            estimate = row.inference["0"]
-            assert estimate.value == pytest.approx(row.pearson["0"]) and estimate.low is None  # four texts
-        assert overall["0"].value == pytest.approx(by_country.overall["0"])
+    turkey = next(row for (over, place), row in found.items() if over == "within" and place not in (None, "France"))
+    assert turkey.correlation.value == pytest.approx(np.mean(each), abs=1e-5)
+    assert turkey.correlation.low is None  # four texts
+    assert (turkey.texts, turkey.texts_without_variance) == (len(each), 4 - len(each))
     x, y = ppl - strange[:4, None, None], size - long[:4, None, None]
-    assert found.pooled.overall["0"] == pytest.approx(stats.pearsonr(x.ravel(), y.ravel()).statistic, abs=1e-5)
+    expected = stats.pearsonr(x.ravel(), y.ravel()).statistic
+    assert found["pooled", None].correlation.value == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.slow
@@ -193,20 +178,20 @@ def test_a_language_that_the_lm_does_not_know_is_refused(small_models: dict[str,
     result: Any = geobias.audit_names(
         planted, texts, spans="at", perplexity=lm, draws=3, perplexity_draws=2, countries="FR,DE"
     )
-    (entry,) = result.classifiers
-    found = entry.correlations
-    assert found.languages_refused == ["ru"] and found.unknown_tokens["ru"] > 0.05
-    assert [part.language for part in found.by_language] == ["en"]
-    assert {(part.column, part.value) for part in entry.subsets} == {("language", "en"), ("language", "ru")}
+    counts = result.perplexity
+    assert counts.languages_refused == ["ru"] and counts.unknown_tokens["ru"] > 0.05
+    assert {row.language for row in result.correlations if row.over == "originals"} == {"en"}
+    assert result.list_subsets() == ["language en", "language ru"]
 
 
 def test_subsets_repeat_the_tables(own_names: Path) -> None:
     texts = frame(copies=3, part=["x", "x", "y", "y", "y"])
-    (entry,) = audit(planted, own_names, texts=texts, subsets=["part"]).classifiers
-    x, y = entry.subsets
-    assert (x.column, x.value, x.texts, x.texts_with_names) == ("part", "x", 6, 6)
-    assert (y.texts, y.texts_with_names) == (9, 6)
-    assert {row.country: round(row.delta) for row in y.countries} == {"Aland": 0, "Bland": -15, "Cland": 0}
+    result = audit(planted, own_names, texts=texts, subsets=["part"])
+    assert result.list_subsets() == ["part x", "part y"]
+    for subset in result.list_subsets():
+        rows = [row for row in result.effects if row.subset == subset]
+        assert [row.renamed_texts for row in rows] == [6 * 4] * 3
+        assert [round(row.against_originals.value) for row in rows] == [0, -15, 0]
 
 
 def test_error_rates_with_true_labels(own_names: Path) -> None:
@@ -214,16 +199,16 @@ def test_error_rates_with_true_labels(own_names: Path) -> None:
         return [{"no": 0.1, "yes": 0.9} if "bmale" in text.lower() else {"no": 0.8, "yes": 0.2} for text in texts]
 
     texts = frame(truth=["no", "no", "yes", "yes", "no"])
-    (entry,) = audit(flips, own_names, texts=texts, label="truth").classifiers
-    assert entry.original_errors == ClassErrors({"no": 1.0, "yes": 0.0}, {"no": 0.0, "yes": 1.0})
-    bland = next(row for row in entry.countries if row.country == "Bland")
+    result = audit(flips, own_names, texts=texts, label="truth")
+    rows = {(row.place, row.label): row for row in result.classes}
+    for label, rates in (("no", (1, 0)), ("yes", (0, 1))):
+        row = rows["Bland", label]
+        assert (row.original_false_positive, row.original_false_negative) == rates
     # Truly "no": Mary's and John's texts; John's becomes yes: half. Truly "yes": one is a woman's, one alternates.
-    assert bland.errors.false_positive["yes"] == pytest.approx(0.5)
-    assert bland.errors.false_negative["yes"] == pytest.approx(0.75)
-    numbered = frame(truth=[0, 0, 1, 1, 0])
-    (again,) = audit(flips, own_names, texts=numbered, label="truth").classifiers
-    assert again.original_errors == entry.original_errors
-    assert again.notes == ["true labels were read by number: 0 as no, 1 as yes."]
+    assert (rows["Bland", "yes"].false_positive, rows["Bland", "yes"].false_negative) == pytest.approx((0.5, 0.75))
+    again = audit(flips, own_names, texts=frame(truth=[0, 0, 1, 1, 0]), label="truth")
+    assert again.classes == result.classes
+    assert again.classifiers[0].notes == ["true labels were read by number: 0 as no, 1 as yes."]
 
 
 def test_numbers_are_not_read_as_positions_of_labels_that_have_numbers() -> None:
@@ -239,12 +224,11 @@ def test_multi_label_goes_class_by_class(own_names: Path) -> None:
         return np.array([[0.9, 0.6 if "blast" in text.lower() else 0.4] for text in texts])
 
     both.labels, both.multi_label = ["anger", "joy"], True  # type: ignore[attr-defined]
-    (entry,) = audit(both, own_names).classifiers
-    assert entry.multi_label and entry.threshold == 0.5 and entry.confusion is None
-    bland = next(row for row in entry.countries if row.country == "Bland")
-    assert bland.before == {"anger": 16, "joy": 0} and bland.after == {"anger": 16, "joy": 4}
-    (entry,) = audit(both, own_names, threshold=0.3).classifiers
-    assert entry.countries[0].before == {"anger": 16, "joy": 16}
+    result = audit(both, own_names)
+    assert result.classifiers[0].multi_label and result.classifiers[0].threshold == 0.5
+    bland = {row.label: (row.before, row.after) for row in result.classes if row.place == "Bland"}
+    assert bland == {"anger": (16, 16), "joy": (0, 4)}
+    assert {row.before for row in audit(both, own_names, threshold=0.3).classes} == {16}
 
 
 @pytest.mark.figures
@@ -262,7 +246,7 @@ def test_out_leaves_a_run_and_twice_is_the_same(own_names: Path, tmp_path: Path,
             }
         )
     assert files[0] == files[1]
-    assert {"countries.csv", "classes.csv", "genders.csv", "correlations.csv", "names.csv"} <= set(files[0])
+    assert {"effects.csv", "classes.csv", "gender_gaps.csv", "correlations.csv", "names.csv"} <= set(files[0])
     results = json.loads(files[0]["results.json"])
     assert results["audit"] == "names" and len(results["models"]) == 3
     table = pq.read_table(tmp_path / "one/counterfactuals.parquet").to_pandas()

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import random
 import re
-from pathlib import Path
 
+import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import geobias
-from geobias.audits.names.page_examples import has_clear_names
-from geobias.audits.names.page_heat_map import describe_cell
-from geobias.audits.names.renamed_texts_file import find_most_changed
-from geobias.audits.names.result import ChangeFromMean, CountryChange, CountryInference, EstimatesFromMean
+from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
+from geobias.audits.names.blocks import has_clear_names, list_changed_texts
 from geobias.audits.pages import read_run, run_sections
-from geobias.measures.estimates import Estimate
+from geobias.audits.study import prepare
+from geobias.models.scorer import ModelIdentity
 from geobias.report.page.blocks import Chart, Section, Table
 from geobias.report.page.finding_cards import mark_names
 from geobias.world.gazetteer import load_gazetteer
@@ -33,9 +30,7 @@ from tests.conftest import made_up_names, spell
         ("Mary Ann Lee came", ["Mary Ann", "Lee"], ["", "Mary Ann Lee", " came"]),
         ("Ann-Marie, Ann", ["Ann", "Ann-Marie"], ["", "Ann-Marie", ", ", "Ann"]),
         ("Dr. Lee (Lee)", ["Lee", None], ["Dr. ", "Lee", " (", "Lee", ")"]),
-        ("José, Jose", ["José"], ["", "José", ", Jose"]),
         ("C++ is here", ["C++"], ["", "C++", " is here"]),
-        ("nobody", [], ["nobody"]),
         ("nobody", [None, ""], ["nobody"]),
     ],
 )
@@ -48,36 +43,6 @@ def test_names_are_marked_where_they_stand_alone(text: str, names: list[str | No
 def test_new_names_are_marked_as_the_old_ones_were_written() -> None:
     assert mark_names("RAJ saw raj", ["Raj"], "is", ["BAE", "bae"]) == [("RAJ", "is"), (" saw ", None), ("raj", "is")]
     assert mark_names("Raj saw raj", ["Raj"], "is", ["Bae"]) == [("Raj", "is"), (" saw raj", None)]
-
-
-def test_the_most_changed_texts_by_hand(tmp_path: Path) -> None:
-    """Two texts; of the first the second version changed most (0.5), of the second its only one (0.2)."""
-    rows = [
-        # text, country, first name, text, scores
-        ("1", None, None, "Mary sang", 0.2, 0.8),
-        ("1", "FR", "Marie", "Marie sang", 0.3, 0.7),
-        ("1", "IT", "Maria", "Maria sang", 0.7, 0.3),
-        ("2", None, None, "John ran", 0.5, 0.5),
-        ("2", "FR", "Jean", "Jean ran", 0.3, 0.7),
-        ("3", None, None, "nobody", 0.1, 0.9),
-    ]
-    table = {
-        "text_id": [row[0] for row in rows],
-        "country": [row[1] for row in rows],
-        "person": [[row[3].split()[0]] if row[1] else [] for row in rows],
-        "first_name": [[row[2]] if row[2] else [] for row in rows],
-        "last_name": pa.array([[None] if row[2] else [] for row in rows], pa.list_(pa.string())),
-        "text": [row[3] for row in rows],
-        "m/a": [row[4] for row in rows],
-        "m/b": [row[5] for row in rows],
-    }
-    pq.write_table(pa.table(table), tmp_path / "counterfactuals.parquet")
-    first, second = find_most_changed(tmp_path, ["m/a", "m/b"], 5)
-    assert (first.text_id, first.country, first.original, first.text) == ("1", "IT", "Mary sang", "Maria sang")
-    assert first.original_scores.tolist() == [0.2, 0.8] and first.scores.tolist() == [0.7, 0.3]
-    assert (second.text, second.first_name, second.last_name) == ("Jean ran", ["Jean"], [None])
-    assert [each.text_id for each in find_most_changed(tmp_path, ["m/a"], 1)] == ["1"]
-    assert [each.text_id for each in find_most_changed(tmp_path, ["m/a"], 5, {"1"})] == ["2"]
 
 
 def harsh_with_bland(texts: list[str]) -> list[dict[str, float]]:
@@ -120,35 +85,39 @@ def test_the_table_has_every_country_with_its_evidence(section: Section) -> None
     table = section.blocks[2]
     assert isinstance(table, Table) and len(table.rows) == 4
     bland = table.rows[-1]
-    assert bland["country"] == "Bland" and bland["evidence"] == "clear: harsher" and bland["renamed texts"] == "60"
-    assert list(bland)[1:5] == ["Δ, points", "95 % interval", "adjusted p", "evidence"]
+    assert bland["country"] == "Bland" and bland["evidence"] == "clear: harsher" and bland["renamed\ntexts"] == "60"
+    assert list(bland)[1:5] == ["Δ", "95 % interval", "adj. p", "evidence"]
 
 
 def test_classes_without_predictions_and_numbers_from_few_texts_are_words(section: Section) -> None:
     heat = section.blocks[1]
     assert isinstance(heat, Chart)
     assert {row["text"] for row in heat.rows if row["class"] == "neutral"} == {"never predicted"}
-    result = country_change(before=4, after=5, change=None)
-    assert describe_cell([result], result, "negative", is_clear=False)["text"] == "too few"
-    assert not describe_cell([result], result, "negative", is_clear=False)["marked"]
 
 
-def country_change(before: int, after: int, change: float | None) -> CountryChange:
-    """A country of which only one class is known."""
-    unknown = Estimate(change, None, None, None, None)
-    estimates = EstimatesFromMean(unknown, {"negative": unknown}, unknown)
-    return CountryChange(
-        country="Aland",
-        code="A",
-        renamed_texts=48,
-        delta=None,
-        change={"negative": change},
-        kl=None,
-        against_mean=ChangeFromMean(None, {"negative": change}, None),
-        inference=CountryInference(None, unknown, {"negative": unknown}, unknown, estimates),
-        before={"negative": before},
-        after={"negative": after},
+def test_the_most_changed_texts_by_hand() -> None:
+    """Each version that changes most: of Mary's text by 0.5, of John's by 0.2; nothing changes for Emma."""
+    frame = pd.DataFrame({"text": ["Mary sang", "John ran", "Emma left"], "spans": [[[0, 4]]] * 3})
+    design = prepare(geobias.audit_names, texts=frame, spans="spans", countries=["FR", "IT"], draws=1).design
+    renamed = np.array([[[0.3], [0.7]], [[0.3], [0.5]], [[0.1], [0.1]]])
+    original = np.array([0.2, 0.5, 0.1])
+    answers = ClassifierAnswers(
+        model=ModelIdentity("m", "probabilities", None),
+        labels=("a", "b"),
+        multi_label=False,
+        positive=[],
+        negative=[],
+        threshold=None,
+        original=np.stack([original, 1 - original], axis=-1),
+        renamed=np.stack([renamed, 1 - renamed], axis=-1),
+        truth=None,
+        counts=RenamedTextCounts(0, 6, 6, 0),
+        work={},
     )
+    first, second = list_changed_texts(design, answers)
+    assert (first.place, first.original, first.original_names) == ("Italy", "Mary sang", ["Mary"])
+    assert first.changed == f"{first.changed_names[0]} sang" and first.before == pytest.approx({"a": 0.2, "b": 0.8})
+    assert second.place == "France" and second.after == pytest.approx({"a": 0.3, "b": 0.7})
 
 
 @pytest.mark.parametrize(

@@ -62,17 +62,16 @@ def impartial(texts: list[str]) -> list[dict[str, float]]:
 
 
 def audit(classifier: Any, gazetteer: Path, **more: Any) -> Any:
-    """ClassifierMeasures; not typed, since most of its numbers may be None."""
+    """A NamesResult; not typed, since most of its numbers may be None."""
     texts = pd.DataFrame({"text": ORIGINALS.values(), "spans": [f"[[0, {len(name)}]]" for name in NAMES]})
     options: dict[str, Any] = {"spans": "spans", "draws": 10, **more}
-    return geobias.audit_names(classifier, texts, gazetteer=gazetteer, **options).classifiers[0]
+    return geobias.audit_names(classifier, texts, gazetteer=gazetteer, **options)
 
 
-def check_deltas(entry: Any, truth: dict[str, float]) -> None:
+def check_deltas(result: Any, truth: dict[str, float]) -> None:
     """Against the originals and against the mean: what is not 0 is marked, and intervals cover the truth."""
-    inference = [country.inference for country in entry.countries]
-    sizes = [truth.get(country.country, 0.0) for country in entry.countries]
-    for estimates in ([each.delta for each in inference], [each.against_mean.delta for each in inference]):
+    sizes = [truth.get(row.place, 0.0) for row in result.effects]
+    for estimates in ([row.against_originals for row in result.effects], [row.against_mean for row in result.effects]):
         covered = [estimate.low <= size <= estimate.high for estimate, size in zip(estimates, sizes, strict=True)]
         assert all(covers for covers, size in zip(covered, sizes, strict=True) if size)
         assert sum(covered) >= len(covered) - 1  # 95 of 100 do: more than one miss among eight would be odd
@@ -81,17 +80,18 @@ def check_deltas(entry: Any, truth: dict[str, float]) -> None:
 
 
 def test_planted_countries_are_found_with_their_size_and_no_others(gazetteer: Path) -> None:
-    entry = audit(planted, gazetteer)
-    check_deltas(entry, PLANTED)
-    assert entry.any_country_differs.p < 0.01
-    worst = entry.worst.delta
-    assert worst.country in PLANTED and worst.low < 8 < worst.high
+    result = audit(planted, gazetteer)
+    check_deltas(result, PLANTED)
+    assert min(row.p_adjusted for row in result.effects) < 0.01
+    worst = next(row for row in result.farthest if row.label is None)
+    assert worst.code in PLANTED and worst.low < 8 < worst.high
 
 
 def test_names_that_matter_are_no_countries(gazetteer: Path) -> None:
-    entry = audit(impartial, gazetteer)
-    check_deltas(entry, {})
-    assert entry.any_country_differs.p > 0.05 and entry.worst.delta.low == 0
+    result = audit(impartial, gazetteer)
+    check_deltas(result, {})
+    assert min(row.p_adjusted for row in result.effects) > 0.05
+    assert next(row for row in result.farthest if row.label is None).low == 0
 
 
 @pytest.mark.slow
@@ -110,17 +110,14 @@ def test_a_country_whose_strange_names_are_disliked_is_found(
             found.append({"negative": negative, "positive": 1 - negative})
         return found
 
-    entry = audit(follows, gazetteer, perplexity=str(small_models["roberta"]), out=tmp_path / "run")
+    result = audit(follows, gazetteer, perplexity=str(small_models["roberta"]), out=tmp_path / "run")
     table = pd.read_csv(tmp_path / "run/tables/correlations.csv").to_dict("records")
-    cells = {(row["kind"], row["country"], row["label"]): row for row in table}
+    cells = {(row["over"], row["place"], row["label"]): row for row in table}
     for kind in ("within", "pooled"):
-        countries = getattr(entry.correlations, kind).countries
-        for country in countries:
-            estimate = country.inference["negative"]
-            assert (estimate.p_adjusted < 0.05) == (country.country == "Bland")
-            assert estimate.value == pytest.approx(country.pearson["negative"])
-            row = cells[kind, country.country, "negative"]
-            assert {key: row[f"pearson_{key}"] for key in ("low", "high", "p", "p_adjusted")}.items() <= vars(
-                estimate
-            ).items()
-        assert countries[1].inference["negative"].low == pytest.approx(1, abs=0.01)
+        rows = [row for row in result.correlations if (row.over, row.label) == (kind, "negative") and row.place]
+        for row in rows:
+            assert (row.correlation.p_adjusted < 0.05) == (row.place == "Bland")
+            cell = cells[kind, row.place, "negative"]
+            assert cell["correlation"] == pytest.approx(row.correlation.value)
+            assert cell["correlation_p_adjusted"] == pytest.approx(row.correlation.p_adjusted)
+        assert len(rows) == len(COUNTRIES) and rows[1].correlation.low == pytest.approx(1, abs=0.01)

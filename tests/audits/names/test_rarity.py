@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,20 @@ import pandas as pd
 import pytest
 
 import geobias
-from geobias.audits.names.covariates import INSEPARABLE, NO_COUNT, NO_TOKENIZER, count_name_tokens, list_covariates
-from geobias.audits.names.design import NamesOptions, design_names
-from geobias.audits.names.page import KINDNESS
-from geobias.audits.names.rarity_report import describe_covariates, describe_rarity, draw_rarity_chart
+from geobias.audits.names.blocks import draw_alike_chart
+from geobias.audits.names.names_alike import (
+    INSEPARABLE,
+    NO_COUNT,
+    NO_TOKENIZER,
+    count_name_tokens,
+    describe_covariates,
+    list_covariates,
+)
+from geobias.audits.names.report import make_report
 from geobias.audits.pages import read_run
+from geobias.audits.study import prepare
 from geobias.measures.crossed_variance import NameUnits
 from geobias.world.gazetteer import KINDS, load_name_counts
-from tests.conftest import Run
 
 COUNTRIES = ("Aland", "Bland", "Cland", "Dland")
 WHAT, WHEN = ("sang", "left", "won", "fell", "came", "slept"), ("at noon", "at dusk", "by night", "once")
@@ -48,16 +53,10 @@ def chance(text: str) -> float:
     return np.random.default_rng(list(text.encode())).uniform(-1, 1)
 
 
-def judge(texts: list[str], *, per_letter: float = 0.0, dislike: float = 0.0, shared: float = 0.0) -> np.ndarray:
-    """p(negative), p(positive): `per_letter` for each x, `dislike` for Bland, `shared` for shared names, and noise."""
+def judge(texts: list[str], *, per_letter: float = 0.0, dislike: float = 0.0) -> np.ndarray:
+    """p(negative), p(positive): `per_letter` for each x, `dislike` for Bland, and noise."""
     tone = np.array(
-        [
-            0.02 * chance(text)
-            + per_letter * text.count("x")
-            + dislike * text.startswith("B")
-            + shared * text.startswith("Z")
-            for text in texts
-        ]
+        [0.02 * chance(text) + per_letter * text.count("x") + dislike * text.startswith("B") for text in texts]
     )
     return np.column_stack([0.5 - tone / 2, 0.5 + tone / 2])
 
@@ -77,43 +76,40 @@ def audit(model: Any, gazetteer: Path, **options: Any) -> Any:
     return geobias.audit_names(model, texts, gazetteer=gazetteer, **options)
 
 
-def values(countries: list[Any], name: str) -> list[float]:
-    return [getattr(country, name).value for country in countries]
+def values(result: Any, name: str) -> list[float]:
+    return [getattr(row, name).value for row in result.names_alike if row.label is None]
+
+
+def held_fixed(result: Any) -> list[str]:
+    return [row.name for row in result.covariates if row.slope and row.label is None]
 
 
 def test_a_dislike_of_long_names_is_no_dislike_of_a_country(gazetteer: Path) -> None:
     """Two points less for each letter: the means of countries differ, names of equal length do not."""
-    (entry,) = audit(classifier(per_letter=-0.02), gazetteer).classifiers
-    rarity = entry.rarity
-    assert [covariate.name for covariate in rarity.covariates] == ["characters"]
-    assert (rarity.texts, rarity.draws) == (24, 8)
-    assert rarity.covariates[0].slope.value == pytest.approx(-2, abs=0.1)
-    assert values(rarity.countries, "unadjusted")[0] > 4 and rarity.countries[0].unadjusted.p_adjusted < 0.05
-    assert values(rarity.countries, "adjusted") == pytest.approx([0] * 4, abs=0.5)
-    assert all(country.adjusted.p_adjusted > 0.05 for country in rarity.countries)
+    result = audit(classifier(per_letter=-0.02), gazetteer)
+    rows = [row for row in result.names_alike if row.label is None]
+    assert held_fixed(result) == ["characters"]
+    assert result.covariates[0].slope.value == pytest.approx(-2, abs=0.1)
+    assert rows[0].unadjusted.value > 4 and rows[0].unadjusted.p_adjusted < 0.05
+    assert values(result, "adjusted") == pytest.approx([0] * 4, abs=0.5)
+    assert all(row.adjusted.p_adjusted > 0.05 for row in rows)
     # All draws have a length, so these are the audit's own numbers.
-    inference = [country.inference.against_mean.delta for country in entry.countries]
-    assert values(rarity.countries, "unadjusted") == pytest.approx([estimate.value for estimate in inference])
-    assert [country.unadjusted.low for country in rarity.countries] == pytest.approx(
-        [estimate.low for estimate in inference]
-    )
-    (sentence,) = describe_rarity(entry)
-    assert "Aland's Δ of +" in sentence and "between names of equal length" in sentence
+    assert values(result, "unadjusted") == pytest.approx([row.against_mean.value for row in result.effects])
+    assert [row.unadjusted.low for row in rows] == pytest.approx([row.against_mean.low for row in result.effects])
+    assert result.effects[0].reason == "names' length explains it"
 
 
 def test_a_dislike_of_a_country_stays(gazetteer: Path) -> None:
-    (entry,) = audit(classifier(dislike=-0.2), gazetteer).classifiers
-    countries = entry.rarity.countries
-    assert values(countries, "adjusted") == pytest.approx([5, -15, 5, 5], abs=1)
-    assert values(countries, "unadjusted") == pytest.approx([5, -15, 5, 5], abs=1)
-    assert countries[1].adjusted.p_adjusted < 0.05
-    assert "is not shown" in next(describe_rarity(entry))
+    result = audit(classifier(dislike=-0.2), gazetteer)
+    assert values(result, "adjusted") == pytest.approx([5, -15, 5, 5], abs=1)
+    assert values(result, "unadjusted") == pytest.approx([5, -15, 5, 5], abs=1)
+    assert result.effects[1].stands_out and result.effects[1].reason is None
 
 
 def test_both_are_told_apart(gazetteer: Path) -> None:
     """Long names are liked, and the country with the longest is disliked: in the plain means they hide each other."""
-    (entry,) = audit(classifier(per_letter=0.02, dislike=-0.07), gazetteer).classifiers
-    plain, adjusted = (values(entry.rarity.countries, name) for name in ("unadjusted", "adjusted"))
+    result = audit(classifier(per_letter=0.02, dislike=-0.07), gazetteer)
+    plain, adjusted = (values(result, name) for name in ("unadjusted", "adjusted"))
     assert abs(plain[1]) < 2 and adjusted == pytest.approx([1.75, -5.25, 1.75, 1.75], abs=1)
 
 
@@ -129,22 +125,22 @@ def test_tokens_are_those_of_the_classifier_and_cover_all_draws(gazetteer: Path,
         return np.column_stack([0.5 - tone / 2, 0.5 + tone / 2])
 
     score.labels, score.tokenizer = ["negative", "positive"], tokenizer  # type: ignore[attr-defined]
-    (entry,) = audit(score, gazetteer).classifiers
-    assert [covariate.name for covariate in entry.rarity.covariates] == ["tokens"]  # letters
-    assert (entry.rarity.texts, entry.rarity.draws) == (24, 8)
-    assert entry.rarity.covariates[0].slope.value == pytest.approx(-2, abs=0.01)
-    assert values(entry.rarity.countries, "adjusted") == pytest.approx([0] * 4, abs=0.1)
-    (entry,) = audit(classifier(per_letter=-0.02), gazetteer).classifiers
-    assert [covariate.name for covariate in entry.rarity.covariates] == ["characters"]
-    assert entry.rarity.left_out == {"tokens": NO_TOKENIZER, "log-count": NO_COUNT}
-    assert "no tokenizer" in describe_covariates(entry.rarity)
+    result = audit(score, gazetteer)
+    assert held_fixed(result) == ["tokens"]  # letters
+    assert result.covariates[0].slope.value == pytest.approx(-2, abs=0.01)
+    assert values(result, "adjusted") == pytest.approx([0] * 4, abs=0.1)
+    result = audit(classifier(per_letter=-0.02), gazetteer)
+    assert held_fixed(result) == ["characters"]
+    left_out = {row.name: row.left_out for row in result.covariates if row.left_out and row.label is None}
+    assert left_out == {"tokens": NO_TOKENIZER, "log-count": NO_COUNT}
+    assert "no tokenizer" in describe_covariates(result.covariates)
 
 
 def test_covariates_of_renamed_texts_are_those_of_every_mention() -> None:
     """By hand: two mentions, one in capitals, of a woman with a last name; bundled names have a count."""
     text = "MARY Smith met us, and Smith left"
     frame = pd.DataFrame({"text": [text], "spans": ["[[0, 10], [23, 28]]"]})
-    design = design_names(NamesOptions(texts=frame, spans="spans", countries=["HU", "GB"], draws=3), "cpu")
+    design = prepare(geobias.audit_names, texts=frame, spans="spans", countries=["HU", "GB"], draws=3).design
     renamed, counts = design.counterfactuals, load_name_counts()
 
     def split(texts: list[str]) -> dict[str, list[list[str]]]:
@@ -178,35 +174,25 @@ def test_what_differs_between_countries_alone_cannot_be_held_fixed(tmp_path: Pat
     file = tmp_path / "same.csv"
     file.write_text("\n".join(["country,kind,name", *rows]), encoding="utf-8")
     result = audit(classifier(per_letter=-0.1), file)
-    rarity = result.classifiers[0].rarity
-    assert rarity.left_out["characters"] == INSEPARABLE and rarity.countries == []
+    assert {row.name: row.left_out for row in result.covariates}["characters"] == INSEPARABLE
+    assert result.names_alike == []
     assert result.findings[0].evidence == "suggestive" and "names differ in length as" in result.findings[0].sentence
 
 
-def test_shared_names_are_counted_and_compared(gazetteer: Path) -> None:
-    result = audit(classifier(shared=0.1), gazetteer)
-    sharing = {country.country: country.sharing for country in result.countries}
-    assert (sharing["Aland"].shared, sharing["Aland"].other_countries) == (0, 0)
-    assert sharing["Aland"].others_per_shared_name is None and sharing["Aland"].renamed_texts_with_shared == 0
-    assert (sharing["Cland"].names, sharing["Cland"].shared) == (60, 3 * SHARED)
-    assert (sharing["Cland"].other_countries, sharing["Cland"].others_per_shared_name) == (1, 1)
-    assert 0.2 < sharing["Cland"].renamed_texts_with_shared < 0.6  # 8 names of 20
-    effects = result.classifiers[0].shared_names
-    assert [effect.country for effect in effects] == ["Cland", "Dland"]
-    for effect in effects:
-        assert effect.difference.value == pytest.approx(10, abs=1) and effect.difference.p_adjusted < 0.05
-        assert effect.shared <= 3 * SHARED and effect.unshared >= 5
+def test_shared_names_are_counted(gazetteer: Path) -> None:
+    aland, _, cland, _ = audit(classifier(), gazetteer).name_lists
+    assert (aland.shared, aland.sharing_countries, aland.renamed_texts_with_shared) == (0, 0, 0)
+    assert (cland.male + cland.female + cland.last, cland.shared) == (60, 3 * SHARED)
+    assert cland.sharing_countries == 1 and 0.2 < cland.renamed_texts_with_shared < 0.6  # 8 names of 20
 
 
 def test_without_delta_or_a_second_country_there_is_nothing_to_adjust(gazetteer: Path) -> None:
     def topics(texts: list[str]) -> list[dict[str, float]]:
         return [{"sports": 0.4, "music": 0.6} for _ in texts]
 
-    (entry,) = audit(topics, gazetteer).classifiers
-    assert entry.rarity is None and entry.shared_names == []
-    assert list(describe_rarity(entry)) == [] and draw_rarity_chart("a", entry, KINDNESS) is None
-    (entry,) = audit(classifier(), gazetteer, countries="Aland").classifiers
-    assert entry.rarity is None
+    result = audit(topics, gazetteer)
+    assert result.names_alike == [] and draw_alike_chart("a", result, result.classifiers[0]) is None
+    assert audit(classifier(), gazetteer, countries="Aland").names_alike == []
 
 
 def test_multi_label_classifiers_and_fixed_names(gazetteer: Path) -> None:
@@ -214,45 +200,25 @@ def test_multi_label_classifiers_and_fixed_names(gazetteer: Path) -> None:
         return np.column_stack([judge(texts, per_letter=-0.02), np.full(len(texts), 0.5)])
 
     several.labels, several.multi_label = ["negative", "positive", "irony"], True  # type: ignore[attr-defined]
-    (entry,) = audit(several, gazetteer).classifiers
-    (fixed,) = audit(several, gazetteer, names="fixed").classifiers
-    assert entry.multi_label and values(entry.rarity.countries, "adjusted") == pytest.approx([0] * 4, abs=0.5)
-    assert values(fixed.rarity.countries, "adjusted") == pytest.approx(values(entry.rarity.countries, "adjusted"))
-    assert fixed.rarity.countries[0].adjusted.low is not None
+    random, fixed = (audit(several, gazetteer, names=names) for names in ("random", "fixed"))
+    assert values(random, "adjusted") == pytest.approx([0] * 4, abs=0.5)
+    assert values(fixed, "adjusted") == pytest.approx(values(random, "adjusted"))
+    assert fixed.names_alike[0].adjusted.low is not None
 
 
-def test_the_files_the_page_and_the_schema(gazetteer: Path, tmp_path: Path) -> None:
-    result = audit(classifier(per_letter=-0.02), gazetteer, out=tmp_path / "run", subsets=())
-    entry = result.classifiers[0]
-    table = pd.read_csv(tmp_path / "run/tables/rarity.csv")
-    assert list(table["country"]) == list(COUNTRIES)
-    assert list(table["delta_rarity_fixed"]) == pytest.approx(values(entry.rarity.countries, "adjusted"))
-    assert list(table["delta_explained"]) == pytest.approx(table["delta_from_mean"] - table["delta_rarity_fixed"])
-    assert table["shared_minus_unshared"].isna().tolist() == [True, True, False, False]
+def test_the_files_and_the_page(gazetteer: Path, tmp_path: Path) -> None:
+    result = audit(classifier(per_letter=-0.02), gazetteer, out=tmp_path / "run")
+    table = pd.read_csv(tmp_path / "run/tables/names_alike.csv")
+    table = table[table["label"].isna()]
+    assert list(table["place"]) == list(COUNTRIES)
+    assert list(table["adjusted"]) == pytest.approx(values(result, "adjusted"))
     assert pd.read_csv(tmp_path / "run/tables/name_lists.csv")["shared"].tolist() == [0, 0, 24, 24]
-    saved = json.loads((tmp_path / "run/results.json").read_text())["classifiers"][0]["rarity"]
-    assert saved["countries"][3]["adjusted"]["value"] == pytest.approx(entry.rarity.countries[3].adjusted.value)
-    chart = draw_rarity_chart("a", entry, KINDNESS)
+    saved: Any = read_run(tmp_path / "run").result
+    assert saved.to_dict() == result.to_dict()
+    chart = draw_alike_chart("a", saved, saved.classifiers[0])
     assert chart is not None and len(chart.rows) == 8
     assert "frequency held fixed: 0" in chart.alt
     assert chart.title.endswith("stand out as measured, 0 with length, spelling and frequency of names held fixed")
     assert "stand out as measured, 0" in (tmp_path / "run/report.html").read_text()
-
-
-def test_the_command_shows_both_numbers(run: Run, gazetteer: Path, tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(
-        "def judge(texts):\n"
-        "    bad = [0.3 + 0.02 * text.count('x') for text in texts]\n"
-        "    return [{'negative': p, 'positive': 1 - p} for p in bad]\n"
-    )
-    pd.DataFrame({"text": TEXTS, "spans": ["[[0, 4]]"] * len(TEXTS)}).to_csv(tmp_path / "texts.csv", index=False)
-    options = ["--texts", "texts.csv", "--spans", "spans", "--gazetteer", gazetteer, "--draws", "4"]
-    code, out, error = run("names", "model:judge", *options, "--full", "--out", "run")
-    assert code == 0, error
-    words = " ".join(out.split())
-    assert "A possible difference, to be confirmed." in words and "but names' length explains it" in words
-    findings = read_run(tmp_path / "run").result.findings
-    assert [finding.evidence for finding in findings if finding.role == "overall"] == ["suggestive"]
-    assert findings[0].subject is None and {finding.role for finding in findings} == {"overall", "caution"}
-    assert "country or name? Held fixed: characters, 4 draws of 24 texts; without tokens" in words
-    assert "alike" in words and "between names of equal length" in words
+    notes = " ".join(make_report(saved).full_notes)
+    assert "Held fixed: characters, 8 draws of 24 texts; without tokens" in notes

@@ -10,10 +10,8 @@ import pandas as pd
 import pytest
 
 import geobias
-from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.names.result import NamesResult
-from geobias.audits.names.study import NamesStudy
-from geobias.audits.study import RunOptions
+from geobias.audits.study import prepare
 from geobias.engine.answer_checks import CHECKED_TEXTS
 from geobias.report.findings import Finding
 from geobias.world.gazetteer import is_latin
@@ -62,17 +60,15 @@ def find_script(result: NamesResult) -> list[Finding]:
 
 def test_scripts_that_disagree_are_told_apart(gazetteer: Path, tmp_path: Path) -> None:
     result = audit(gazetteer, latin=-12, own=0, out=tmp_path / "run")
-    (gap,) = result.classifiers[0].scripts
-    assert (gap.country, gap.renamed_texts) == ("Bland", 40 * 4)
+    (gap,) = result.scripts
+    assert (gap.place, gap.renamed_texts) == ("Bland", 40 * 4)
     assert gap.difference.value == pytest.approx(12, abs=3)
     assert gap.difference.low < 12 < gap.difference.high and gap.difference.p_adjusted < 0.01  # type: ignore[operator]
     assert gap.own_script.value == pytest.approx(3, abs=3)  # Bland in Latin script moves the mean by -3
     (finding,) = find_script(result)
     assert finding.code == "Bland" and "the scripts disagree" in finding.sentence and finding.role != "caution"
     table = pd.read_csv(tmp_path / "run/tables/scripts.csv")
-    assert table["code"].tolist() == ["Bland"] and table["own_minus_latin"].iloc[0] == pytest.approx(
-        gap.difference.value
-    )
+    assert table["code"].tolist() == ["Bland"] and table["difference"].iloc[0] == pytest.approx(gap.difference.value)
     assert "names in two scripts" in (tmp_path / "run/report.html").read_text("utf-8")
 
 
@@ -93,7 +89,7 @@ def test_no_disagreement_where_there_is_none(gazetteer: Path) -> None:
     clear = [
         gap
         for seed in range(20)
-        for gap in audit(gazetteer, 0, 0, seed).classifiers[0].scripts
+        for gap in audit(gazetteer, 0, 0, seed).scripts
         if gap.difference.p_adjusted is not None and gap.difference.p_adjusted < 0.05
     ]
     assert len(clear) <= 2
@@ -105,12 +101,12 @@ def test_what_is_scored_and_counted(gazetteer: Path) -> None:
     assert result.work["renamed_texts_scored"] <= 40 * (4 * 8 + 4)
     assert result.work["renamed_texts_scored"] > 40 * 4 * 8 * 0.9
     everything = audit(gazetteer, latin=-12, own=0, scripts="all")
-    assert everything.classifiers[0].scripts == [] and not find_script(everything)
+    assert everything.scripts == [] and not find_script(everything)
 
 
 def test_countries_of_the_paper_with_two_scripts() -> None:
     frame = pd.DataFrame({"text": ["Mary is here"], "spans": ["[[0, 4]]"]})
-    design = design_names(NamesOptions(texts=frame, spans="spans"), "cpu")
+    design = prepare(geobias.audit_names, texts=frame, spans="spans").design
     own = design.own_scripts
     assert own is not None and set(own.countries) == {"IN", "MA"} and own.draws == 25
     assert not any(is_latin(own.new_names(0, c)[0][draw].first) for c in range(2) for draw in range(25))
@@ -118,11 +114,10 @@ def test_countries_of_the_paper_with_two_scripts() -> None:
 
 def test_the_plan_counts_both_scripts(gazetteer: Path) -> None:
     frame = pd.DataFrame({"text": [f"Mary is on day {spell(i)}" for i in range(20)], "spans": ["[[0, 4]]"] * 20})
-    options = NamesOptions(texts=frame, spans="spans", gazetteer=gazetteer, draws=8)
 
     def judge(texts: list[str]) -> list[dict[str, float]]:
         return [{"negative": 0.4, "positive": 0.6}] * len(texts)
 
-    plan = NamesStudy(design_names(options, "cpu"), judge, RunOptions(device="cpu", dtype="float32")).plan()
+    plan = prepare(geobias.audit_names, judge, frame, spans="spans", gazetteer=gazetteer, draws=8).plan()
     assert [step.texts - CHECKED_TEXTS for step in plan.steps] == [20 * 4 * 8, 20 * 4]
     assert "and 4 draws of names in their own script for Bland" in plan.about

@@ -36,18 +36,18 @@ def audit(classifier: object, out: Path | None = None, **options: object) -> Nam
 
 def test_words_among_names_are_named(tmp_path: Path) -> None:
     result = audit(judge_by_lexicon, tmp_path / "run")
-    single = result.classifiers[0].single_names
-    assert single is not None and {each.name for each in single.large} == {"Joy", "Rob", "Dick", "Grace"}
-    assert abs(single.large[0].value or 0) > 40
-    assert single.share_of_variance == pytest.approx(1, abs=0.05) and single.shown > single.tested > 100
+    entry, large = result.classifiers[0], result.large_names
+    assert {each.name for each in large} == {"Joy", "Rob", "Dick", "Grace"} and abs(large[0].value or 0) > 40
+    assert entry.share_of_large_names == pytest.approx(1, abs=0.05)
+    assert (entry.names_shown or 0) > (entry.names_tested or 0) > 100
     caution = with_role(result.findings, "caution")[0]
-    expected = f"{len(single.large)} of {single.shown:,} names move the score by more than 5 points"
+    expected = f"{len(large)} of {entry.names_shown:,} names move the score by more than 5 points"
     assert expected in caution.sentence and "Grace +" in caution.sentence and "100% of the variance" in caution.sentence
     table = pd.read_csv(tmp_path / "run/tables/names.csv")
-    assert len(table) == single.shown
-    assert table["name"].head(len(single.large)).tolist() == [each.name for each in single.large]
-    assert table.loc[table["name"] == "Grace", "countries"].iloc[0] == "AU US GB"
-    others = table[table["p_adjusted"].notna()].iloc[len(single.large) :]
+    assert len(table) == entry.names_shown
+    assert table["name"].head(len(large)).tolist() == [each.name for each in large]
+    assert table.loc[table["name"] == "Grace", "countries"].iloc[0] == "AU, US, GB"
+    others = table[table["p_adjusted"].notna()].iloc[len(large) :]
     assert others["value"].abs().max() < 5
     assert "names move the score by more than 5 points" in (tmp_path / "run/report.html").read_text("utf-8")
 
@@ -65,9 +65,9 @@ def test_nobody_is_named_where_no_name_matters(tmp_path: Path) -> None:
             of_group = -0.2 * text.startswith("B") + 0.1 * ("female" in text)
             return of_group + 0.03 * of_text * float(rng.standard_t(3))
 
-        single = measure(design, answer(design, seed, react, noise=0.0)).classifiers[0].single_names
-        assert single is not None and single.tested > 200
-        named += bool(single.large)
+        result = measure(design, answer(design, seed, react, noise=0.0))
+        assert (result.classifiers[0].names_tested or 0) > 200
+        named += bool(result.large_names)
     assert named <= 2
 
 
@@ -78,8 +78,7 @@ def test_small_effects_of_all_names_are_not_named(tmp_path: Path) -> None:
     def react(text: str) -> float:
         return 0.04 * (-1) ** ord(text.split()[0][-1])
 
-    single = measure(design, answer(design, 1, react, noise=0.02)).classifiers[0].single_names
-    assert single is not None and not single.large
+    assert measure(design, answer(design, 1, react, noise=0.02)).large_names == []
 
 
 def test_an_effect_by_hand() -> None:

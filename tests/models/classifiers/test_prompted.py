@@ -137,16 +137,6 @@ def test_rows_do_not_depend_on_their_company(gpt2: Any) -> None:
     np.testing.assert_allclose(together, np.concatenate([classifier.score([text]) for text in TEXTS * 3]), atol=1e-6)
 
 
-def test_the_result_says_how_the_model_was_asked(gpt2: Any) -> None:
-    about = PromptedClassifier(gpt2, PROMPT).identity()
-    assert about.name == gpt2.name and about.architecture == "GPT2LMHeadModel"
-    assert about.prompt == {
-        "template": "Text: {text}\nIt is",
-        "words": {"bad": "lazy dog", "good": "kind"},
-        "calibrate": False,
-    }
-
-
 def test_labels_alone_make_a_prompt() -> None:
     prompt = make_prompt("negative, neutral,positive")
     assert prompt.template == "Classify the text as negative, neutral or positive.\nText: {text}\nAnswer:"

@@ -294,13 +294,6 @@ def test_a_key_that_others_can_read_on_the_way_is_warned_of_once(
     assert not warns or KEY_VARIABLE in caplog.text
 
 
-def test_a_missing_key_is_named() -> None:
-    with served() as toy:
-        toy.key = KEY
-        with pytest.raises(CallRefused, match="GEOBIAS_API_KEY is not set"):
-            Endpoint(toy.url, "toy").ask(said("A fox"))
-
-
 def test_the_key_of_openai_goes_to_openai_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OPENAI_KEY_VARIABLE, KEY)
     with served() as toy:
@@ -315,18 +308,6 @@ def test_a_key_that_cannot_be_one_is_refused_unseen(monkeypatch: pytest.MonkeyPa
     with pytest.raises(InputError, match="invalid characters") as error:
         Connection(Endpoint("http://localhost:1/v1", "toy"))
     assert "gehe" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        ("http://localhost:8000/v1/", "http://localhost:8000/v1"),
-        (" https://Example.org ", "https://example.org"),
-        ("http://[::1]:80/v1", "http://[::1]:80/v1"),
-    ],
-)
-def test_urls(given: str, kept: str) -> None:
-    assert Endpoint(given, "toy").url == kept
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,16 @@
-"""`geobias.compare`: finished runs of one audit, each against the first, on the same texts, names or words."""
+"""`geobias.compare`: the audit as a Python function."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from geobias.audits.compare.pairs import list_pairs
-from geobias.audits.compare.result import CompareResult, CompareSettings, Comparison
-from geobias.audits.pages import find_run_folder, read_run, reads_runs
-from geobias.audits.registry import audits_with, get_audit
-from geobias.audits.side_by_side import differing_settings, get_setting
-from geobias.audits.study import RunOptions, Study
-from geobias.errors import InputError
-from geobias.models.scorer import ModelIdentity, Scorer
-from geobias.report.results import AuditResult
-from geobias.report.runs import FinishedRun
-
-Runs = list[FinishedRun[Any]]
+if TYPE_CHECKING:
+    from geobias.audits.compare.result import CompareResult
+    from geobias.report.results import AuditResult
 
 
-@reads_runs
 def compare(runs: Sequence[str | Path | AuditResult], *, out: str | Path | None = None) -> CompareResult:
     """Compare finished runs of one audit with the first of them, on the same texts, names, regions and words.
 
@@ -49,78 +38,6 @@ def compare(runs: Sequence[str | Path | AuditResult], *, out: str | Path | None 
     >>> comparison = geobias.compare(["runs/v1", "runs/v2"], out="runs/v1-v2")  # doctest: +SKIP
     >>> comparison.to_frame().query("is_marked")  # doctest: +SKIP
     """
-    return CompareStudy([find_run_folder(run) for run in runs], RunOptions(out=out)).run()
+    from geobias.audits.compare.measure import compare_folders
 
-
-class CompareStudy(Study[Scorer, Runs, CompareResult]):
-    """A comparison asks no model: it reads the answers of finished runs."""
-
-    audit = "compare"
-
-    def __init__(self, folders: Sequence[str | Path], options: RunOptions) -> None:
-        super().__init__(options)
-        if len(folders) < 2:
-            raise InputError("A comparison needs at least two runs. Pass their folders.")
-        self.runs = [read_run(Path(folder), audits_with("compare", "compare_runs")) for folder in folders]
-        for run in self.runs[1:]:
-            refuse_incomparable(self.runs[0], run)
-
-    def settings(self) -> CompareSettings:
-        return CompareSettings(self.runs[0].result.audit, [str(run.folder) for run in self.runs])
-
-    def load(self, device: str, dtype: str) -> list[Scorer]:
-        return []
-
-    def ask(self, scorers: Sequence[Scorer]) -> Runs:
-        return self.runs
-
-    def measure(self, answers: Runs) -> CompareResult:
-        first, *others = answers
-        compare_runs = get_audit(first.result.audit).load("compare", "compare_runs")
-        comparisons = [compare_runs(first, other) for other in others]
-        result = CompareResult(
-            settings=self.settings(),
-            models=list_compared_models(answers, comparisons),
-            comparisons=comparisons,
-            nondeterministic_models=[model for run in answers for model in run.result.nondeterministic_models],
-            work={"models_asked": 0},
-        )
-        constant = {
-            (str(run.folder), model)
-            for run in answers
-            for model, kind in run.result.constant_answers.items()
-            if kind == "all texts"
-        }
-        pairs = list_pairs(result)
-        return replace(
-            result, constant_answers={pair.model: "all texts" for pair in pairs if pair.second_key in constant}
-        )
-
-
-def list_compared_models(runs: Runs, comparisons: Sequence[Comparison]) -> list[ModelIdentity]:
-    """Each model once, without those that only one of the runs has."""
-    names = {
-        (run, model)
-        for comparison in comparisons
-        for row in comparison.rows
-        for run, model in zip((comparison.first, comparison.second), row.models, strict=True)
-    }
-    models: list[ModelIdentity] = []
-    for run in runs:
-        for model in run.result.model_identities:
-            if (str(run.folder), model.name) in names and model not in models:
-                models.append(model)
-    return models
-
-
-def refuse_incomparable(first: FinishedRun[Any], second: FinishedRun[Any]) -> None:
-    """Refuse runs of other audits, or of other texts, words or places; the message names the first difference."""
-    folders = f"{first.folder} and {second.folder} cannot be compared"
-    audits = first.result.audit, second.result.audit
-    if audits[0] != audits[1]:
-        raise InputError(f"{folders}: one is a run of `geobias {audits[0]}`, the other of `geobias {audits[1]}`.")
-    for setting, label in differing_settings(first.result, second.result).items():
-        values = [get_setting(run.result, setting) for run in (first, second)]
-        is_short = not setting.endswith(("texts", "mentions", "names", "digest"))
-        shows = is_short and not any(isinstance(value, list) for value in values)
-        raise InputError(f"{folders}: different {label}{f' ({values[0]} and {values[1]})' if shows else ''}.")
+    return compare_folders(runs, out)

@@ -6,9 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from geobias.audits.compare.measure_words import ANSWERED, MEAN_LIMIT, PREFERENCE, SCORE, WORDS
-from geobias.audits.compare.pairs import ModelPair, list_pairs
-from geobias.audits.compare.result import ASSOCIATION, CompareResult, Difference
+from geobias.audits.compare.result import (
+    ANSWERED,
+    MEAN_LIMIT,
+    PREFERENCE,
+    SCORE,
+    WORDS,
+    CompareResult,
+    Difference,
+    ModelPair,
+    list_pairs,
+)
 from geobias.audits.labels import label_tone
 from geobias.measures.estimates import detectable_effect, find_standing_out
 from geobias.report.findings import Evidence, Finding, format_p, grade_evidence
@@ -177,7 +185,7 @@ def _say_untested(pair: ModelPair) -> Finding:
 def _list_details(pair: ModelPair, most: int) -> Iterator[Finding]:
     """The most certain clear differences of the main measure; of another one only where that has none."""
     for measure, rows in pair.rows.items():
-        clear = [] if measure in (ASSOCIATION, ANSWERED) else list_clear(rows)  # which have answers of their own
+        clear = [] if measure == ANSWERED else list_clear(rows)  # which has an answer of its own
         for row in select_places(clear)[:most]:
             yield _make_finding(pair, row, "detail", _say_row(pair, row), "clear")
         if clear:
@@ -248,7 +256,7 @@ def _make_finding(
     about_all: bool = False,
 ) -> Finding:
     words, estimate = WORDS[row.measure], row.difference
-    runs = f"geobias report {pair.comparison.first} {pair.comparison.second}"
+    runs = f"geobias report {' '.join(pair.runs)}"
     is_null = evidence == "none"
     return Finding(
         role=role,

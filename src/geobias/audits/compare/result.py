@@ -7,20 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from geobias.audits.labels import is_emotion
+from geobias.audits.side_by_side import short_names
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
-from geobias.measures.paired_differences import MeasureKey, PairedDifference
+from geobias.measures.paired_differences import ORIGINALS, MeasureKey, PairedDifference
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import AuditResult, Number, number
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import listed
 from geobias.report.tidy import tidy_row
 
-ASSOCIATION = "association.ratio"  # in comparisons of earlier versions: training alone moves it
+PAIR = ("first_run", "second_run", "first_model", "second_model")
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,8 @@ class CompareSettings:
 class Difference:
     """One measure of one place in two runs; `difference` is the second minus the first."""
 
-    models: list[str]
-    """In the first and in the second run."""
+    first_model: str
+    second_model: str
     measure: str
     against: str
     """Its reference: originals, mean of countries, control or sub-regions."""
@@ -48,6 +53,9 @@ class Difference:
     first: Number
     second: Number
     difference: Estimate
+    first_run: str = ""
+    """The folder of the run."""
+    second_run: str = ""
 
     @property
     def is_known(self) -> bool:
@@ -63,10 +71,15 @@ class Difference:
         p_adjusted, p = self.difference.p_adjusted, self.difference.p
         return 1.0 if p_adjusted is None else p_adjusted, 1.0 if p is None else p, -self.size
 
+    @property
+    def title(self) -> str:
+        """The place, with the class where the measure has one."""
+        return self.name if self.label is None else f"{self.name}, {self.label}"
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs: a row for every measure of every country or region."""
+    """Two runs: a row for every measure of every country or region. The `compare_runs` of an audit returns it."""
 
     first: str
     """The folder of the run."""
@@ -76,52 +89,47 @@ class Comparison:
     rows: list[Difference]
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """A classifier that only one of two runs has."""
+
+    first_run: str
+    second_run: str
+    model: str
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CompareResult(AuditResult):
-    """Runs of one audit, each against the first.
-
-    Attributes
-    ----------
-    schema_version : int
-        Version of the format of results.json.
-    audit : str
-        Name of the audit.
-    settings : object
-        Everything that identifies the run.
-    findings : list of Finding
-        The conclusions: the overall answer for each model, then details, then cautions.
-    nondeterministic_models : list of NondeterministicModel
-        Models that gave other answers to the same texts when they were asked twice.
-    versions : dict of str
-        Versions of Python and of the packages that can change a number.
-    work : dict of int
-        How much was computed rather than read from the store. Not saved.
-    folder : Path or None
-        Where the run is saved.
-    models : list of ModelIdentity
-        The models of the runs.
-    comparisons : list of Comparison
-        For each run but the first: `rows`, with `first`, `second` and `difference` of every measure and place.
-
-    Notes
-    -----
-    Returned by `compare`. Printing it shows the findings.
+    """Runs of one audit, each against the first: returned by `compare`.
 
     Examples
     --------
     >>> comparison = geobias.compare(["runs/v1", "runs/v2"])  # doctest: +SKIP
-    >>> comparison.comparisons[0].rows[0].difference.p_adjusted  # doctest: +SKIP
+    >>> comparison.differences[0].difference.p_adjusted  # doctest: +SKIP
     """
 
     audit: Literal["compare"] = "compare"
     settings: CompareSettings
     models: list[ModelIdentity]
     """The models that were compared, each once."""
-    comparisons: list[Comparison]
+    differences: list[Difference]
+    """Every measure of every place, for each run but the first: the rows of `to_frame`."""
+    left_out: list[LeftOut]
+    """Classifiers that only one of two runs has."""
 
     @property
-    def model_identities(self) -> list[ModelIdentity]:
-        return self.models
+    def comparisons(self) -> list[Comparison]:
+        """The same by pairs of runs."""
+        first, *others = self.settings.runs
+        return [
+            Comparison(
+                first,
+                second,
+                [entry.model for entry in self.left_out if entry.second_run == second],
+                [row for row in self.differences if row.second_run == second],
+            )
+            for second in dict.fromkeys(others)
+        ]
 
     def summarise(self) -> Iterator[str]:
         first, *others = self.settings.runs
@@ -130,29 +138,10 @@ class CompareResult(AuditResult):
 
     def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
         """A row for each difference, which is `value`: the second run minus the first."""
-        for comparison in self.comparisons:
-            for row in comparison.rows:
-                place = {"first_run": comparison.first, "second_run": comparison.second}
-                place |= {"first_model": row.models[0], "second_model": row.models[1]}
-                place |= {"place": row.name, "code": row.id}
-                numbers = {"first": row.first, "second": row.second}
-                yield tidy_row(place, row.measure, row.difference, label=row.label, against=row.against) | numbers
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each difference: tables/compare.csv."""
-        return [
-            {
-                "first_run": comparison.first,
-                "second_run": comparison.second,
-                "first_model": row.models[0],
-                "second_model": row.models[1],
-                **{key: getattr(row, key) for key in ("measure", "against", "label", "id", "name", "first", "second")},
-                "difference": row.difference.value,
-                **{key: getattr(row.difference, key) for key in ("low", "high", "p", "p_adjusted")},
-            }
-            for comparison in self.comparisons
-            for row in comparison.rows
-        ]
+        for row in self.differences:
+            place = {key: getattr(row, key) for key in PAIR} | {"place": row.name, "code": row.id}
+            numbers = {"first": row.first, "second": row.second}
+            yield tidy_row(place, row.measure, row.difference, label=row.label, against=row.against) | numbers
 
 
 def pair_classifiers(
@@ -201,4 +190,146 @@ def list_differences(
         label = labels[index[0]] if labels else None
         first, second = number(paired.first[index]), number(paired.second[index])
         difference = paired.difference.at(*index)
-        yield Difference(list(models), *measure, label, *places[index[-1]], first, second, difference)
+        yield Difference(models[0], models[1], *measure, label, *places[index[-1]], first, second, difference)
+
+
+# How sentences, tables and charts speak of measures and of pairs of models
+
+SCORE = "c_w.balanced"
+PREFERENCE, ANSWERED, SPREAD = "preference", "answered", "spread"  # of decisions
+MEAN_LIMIT = "Each number is against the mean of countries: what one country loses, the others gain."
+
+
+@dataclass(frozen=True)
+class MeasureWords:
+    """What a measure is of, in which unit, what its rows are about, and what limits it."""
+
+    quantity: str  # with {label} where it has one
+    unit: str
+    subject: str  # with {place}
+    places: str
+    data: str
+    limit: str
+    title: str  # of charts
+
+
+WORDS = {
+    "delta": MeasureWords(
+        "Δ",
+        "points",
+        "names from {place}",
+        "countries",
+        "texts and names",
+        MEAN_LIMIT,
+        "Δ against the mean of countries, points",
+    ),
+    "change": MeasureWords(
+        "the change of {label} predictions",
+        "percentage points",
+        "names from {place}",
+        "countries",
+        "texts and names",
+        MEAN_LIMIT,
+        "change of predictions against the mean of countries, %",
+    ),
+    PREFERENCE: MeasureWords(
+        "the preference",
+        "nats",
+        "people of {place}",
+        "countries",
+        "cases",
+        MEAN_LIMIT,
+        "preference against the mean of countries, nats",
+    ),
+    ANSWERED: MeasureWords(
+        "the share answered",
+        "of questions",
+        "people of {place}",
+        "countries",
+        "cases",
+        MEAN_LIMIT,
+        "share of questions answered, against the mean of countries",
+    ),
+    SPREAD: MeasureWords(
+        "the spread between countries",
+        "nats",
+        "{place}",
+        "groups",
+        "cases",
+        "A smaller spread is no fairer decision by itself: a model that answers at random has none.",
+        "spread between countries, nats",
+    ),
+    "against_control": MeasureWords(
+        "the shift of p({label})",
+        "probability",
+        "texts from {place}",
+        "places",
+        "texts and prefixes",
+        "Shifts are of probabilities, beyond what a prefix without a place does: labels need not flip.",
+        "probability against the control",
+    ),
+    SCORE: MeasureWords(
+        "C_w",
+        "C_w",
+        "the sub-regions of {place}",
+        "regions",
+        "words",
+        "C_w says how different descriptions are, not for whom they are worse.",
+        "balanced C_w",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class ModelPair:
+    """Two models that were compared, and their differences by measure, the main measure first."""
+
+    runs: tuple[str, str]
+    first: str
+    """As sentences name it; with its run where several runs have a model of this name."""
+    second: str
+    model: str
+    """The full name of the second model, told apart in the same way."""
+    rows: dict[str, list[Difference]]
+
+    @property
+    def is_about_emotions(self) -> bool:
+        """Whether a label is an emotion: it is neither better nor worse for the people in a text."""
+        return any(is_emotion(row.label) for rows in self.rows.values() for row in rows if row.label)
+
+    @property
+    def title(self) -> str:
+        return f"{self.second} minus {self.first}"
+
+
+def list_pairs(result: CompareResult) -> list[ModelPair]:
+    """Every pair of models of every two runs.
+
+    Differences from the original texts are left out: they show what any renaming or prefix does, and are in the files.
+    """
+    runs = list(dict.fromkeys(result.settings.runs))
+    run_names = dict(zip(runs, short_names(list(map(Path, runs))), strict=True))
+    runs_of: dict[str, set[str]] = {}
+    for row in result.differences:
+        runs_of.setdefault(row.first_model, set()).add(row.first_run)
+        runs_of.setdefault(row.second_model, set()).add(row.second_run)
+    model_names = {model: "/".join(Path(model).parts[-2:]) for model in runs_of}
+
+    def name_model(run: str, model: str, name: str) -> str:
+        return f"{name} ({run_names[run]})" if len(runs_of[model]) > 1 else name
+
+    def name_shortly(run: str, model: str) -> str:
+        is_unique = list(model_names.values()).count(model_names[model]) == 1
+        return name_model(run, model, model_names[model] if is_unique else model)
+
+    pairs = []
+    rows = (row for row in result.differences if row.against != ORIGINALS)
+    for (*both, first, second), group in groupby(rows, key=attrgetter(*PAIR)):
+        by_measure = {measure: list(each) for measure, each in groupby(group, key=attrgetter("measure"))}
+        model = name_model(both[1], second, second)
+        pairs.append(
+            ModelPair(
+                (both[0], both[1]), name_shortly(both[0], first), name_shortly(both[1], second), model, by_measure
+            )
+        )
+    return pairs

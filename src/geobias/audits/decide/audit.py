@@ -43,10 +43,10 @@ def audit_decisions(
         http://localhost:8000/v1#my-model. In Python also a function from a list of prompts to answers ("yes", "No,
         because ...") or to the probability of yes, a language model from `load`, or a `ServedLM` in place of an
         address. Default: the bundled model, which decides near chance.
-    scenarios : str, Path, list of dict or frame, optional
+    scenarios : str, Path, list or frame, optional
         Your own scenarios: CSV, TSV, JSON lines or Parquet with the columns text (with {person}) and favourable (yes or
-        no), optionally domain, mirror_of, paraphrase_of, kind, role and id. In Python also rows. Default: 80 bundled
-        scenarios.
+        no), optionally domain, mirror_of, paraphrase_of, kind, role and id. In Python also a list of dicts. Default: 80
+        bundled scenarios.
     domains : str or list of str, optional
         Use only scenarios of these domains: hiring,lending,visas. Default: all.
     origin : str or list of str, default "stated"

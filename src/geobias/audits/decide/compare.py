@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geobias.audits.compare.measure_words import ANSWERED, PREFERENCE, SPREAD
-from geobias.audits.compare.result import Comparison, Difference, list_differences, pair_classifiers
+from geobias.audits.compare.result import (
+    ANSWERED,
+    PREFERENCE,
+    SPREAD,
+    Comparison,
+    Difference,
+    list_differences,
+    pair_classifiers,
+)
 from geobias.audits.decide.answers import NAMES, NO_UNITS, SHARE, YES, name_column, number_names
 from geobias.audits.decide.design import FEWEST_CASES, NAME
 from geobias.audits.decide.result import DecideResult

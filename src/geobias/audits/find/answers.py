@@ -1,31 +1,33 @@
-"""What finders answer: the outcome of every mention, and arrays of them (numbers of `Outcome`)."""
+"""What finders answer: the outcome of every mention, in memory, in answers.parquet, as examples and by kind of name."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from geobias.engine.answer_checks import NondeterministicModel
 from geobias.models.finders import PERSON, Entity, Span
 from geobias.models.scorer import ModelIdentity
+from geobias.report import saved_answers
+from geobias.report.findings import MOST_EXAMPLES, ExampleText
+from geobias.report.saved_answers import ORIGINAL, PLACE
+from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.people import list_name_spans, trim_spans
 
+if TYPE_CHECKING:
+    from geobias.audits.find.design import FindDesign
+    from geobias.audits.find.result import FindResult
 
-@dataclass(frozen=True)
-class FinderAnswers:
-    """What became of every mention in the texts that one finder read."""
-
-    model: ModelIdentity
-    renamed: np.ndarray = field(repr=False)  # mentions x countries x draws
-    recased: dict[str, np.ndarray] = field(repr=False)  # "lower", "upper": mentions x countries x recased draws
-    original: np.ndarray = field(repr=False)  # mentions
-    prediction_counts: np.ndarray = field(repr=False)  # all texts: people that the finder marks in the original
-    correct_counts: np.ndarray = field(repr=False)  # all texts: those that are mentions
-    nondeterministic: NondeterministicModel | None = None
+AS_WRITTEN = "as written"  # the case of a name, besides lower and upper
+MENTIONS_AT_ONCE = 100  # whose renamed versions are held while the file is written
+LABEL = "person"  # of examples: 1 where the name is marked as a person with the right ends, else 0
 
 
 class Outcome(IntEnum):
@@ -35,6 +37,27 @@ class Outcome(IntEnum):
     PARTIAL = 1  # a person that overlaps it, with other ends
     WRONG_TYPE = 2  # no person overlaps it, but something else does
     MISS = 3  # nothing overlaps it
+
+
+OUTCOMES = {  # by the names that results have
+    "recall": Outcome.RECALL,
+    "partial": Outcome.PARTIAL,
+    "wrong_type": Outcome.WRONG_TYPE,
+    "misses": Outcome.MISS,
+}
+
+
+@dataclass(frozen=True)
+class FinderAnswers:
+    """What became of every mention in the texts that one finder read: arrays of numbers of `Outcome`."""
+
+    model: ModelIdentity
+    renamed: np.ndarray = field(repr=False)  # mentions x countries x draws
+    recased: dict[str, np.ndarray] = field(repr=False)  # "lower", "upper": mentions x countries x recased draws
+    original: np.ndarray = field(repr=False)  # mentions
+    prediction_counts: np.ndarray = field(repr=False)  # all texts: people that the finder marks in the original
+    correct_counts: np.ndarray = field(repr=False)  # all texts: those that are mentions
+    nondeterministic: NondeterministicModel | None = None
 
 
 class Predictions(NamedTuple):
@@ -74,9 +97,165 @@ def judge_predictions(text: str, mentions: Collection[Span], entities: Iterable[
     """How many of the people that a finder marks are mentions; handles, hashtags and links are not counted."""
     total = correct = 0
     for entity in entities:
-        if entity.label != PERSON:
-            continue
-        if trim_spans(text, [entity.span]):
+        if entity.label == PERSON and trim_spans(text, [entity.span]):
             total += 1
             correct += any(span in mentions for span in {entity.span, *list_name_spans(text, entity.span)})
     return Predictions(total, correct)
+
+
+def write_answers(folder: Path, result: FindResult) -> None:
+    """A row for every mention, as it is written and with every new name: 1 in the column of its outcome, else 0."""
+    columns = [f"{answers.model.name}/{outcome}" for answers in result.answers for outcome in OUTCOMES]
+    saved_answers.write_answers(folder, _list_blocks(result), columns, {"case": "string", "original": "string"})
+
+
+def _list_blocks(result: FindResult) -> Iterator[dict[str, list[Any]]]:
+    mentions = range(len(result.design.mentions))
+    for start in range(0, len(mentions), MENTIONS_AT_ONCE):
+        rows = [row for m in mentions[start : start + MENTIONS_AT_ONCE] for row in _list_rows(result, m)]
+        yield {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _list_rows(result: FindResult, m: int) -> Iterator[dict[str, Any]]:
+    """Mention m: the original, then the new names, as written and in other case."""
+    design: FindDesign = result.design
+    counterfactuals, each = design.counterfactuals, design.mentions[m]
+    original = counterfactuals.texts[each.text][slice(*each.span)]
+    about = {"text_id": design.texts.ids[design.named[each.text]], "original": original}
+    about |= {"variant": ORIGINAL, "place": None, "name": original, "draw": 0, "case": AS_WRITTEN}
+    yield about | _mark_outcomes({answers.model.name: answers.original[m] for answers in result.answers})
+    for case in (None, *result.answers[0].recased):
+        outcomes = {
+            answers.model.name: (answers.recased[case] if case else answers.renamed)[m] for answers in result.answers
+        }
+        draws = design.recased_draws if case else design.draws
+        for c, code in enumerate(counterfactuals.countries):
+            for draw, name in enumerate(design.list_new_names(each, c, case)[:draws]):
+                about |= {"variant": PLACE, "place": code, "name": name, "draw": draw + 1, "case": case or AS_WRITTEN}
+                yield about | _mark_outcomes({model: array[c, draw] for model, array in outcomes.items()})
+
+
+def _mark_outcomes(outcomes: Mapping[str, int]) -> dict[str, float]:
+    return {
+        f"{model}/{name}": float(outcome == number)
+        for model, outcome in outcomes.items()
+        for name, number in OUTCOMES.items()
+    }
+
+
+def list_examples(result: FindResult, model: str, code: str) -> list[ExampleText]:
+    """Names of a country that are missed where the original is recognised, one of each text.
+
+    Nothing for a result that was read from a file.
+    """
+    answers = next((each for each in result.answers if each.model.name == model), None)
+    if answers is None:
+        return []
+    design: FindDesign = result.design
+    country = design.counterfactuals.countries.index(code)
+    is_missed = (answers.renamed[:, country] != Outcome.RECALL) & (answers.original == Outcome.RECALL)[:, None]
+    first_missed: dict[int, tuple[int, int]] = {}  # by text
+    for number, draw in np.argwhere(is_missed):
+        first_missed.setdefault(design.mentions[number].text, (int(number), int(draw)))
+    return [_make_example(design, country, *place) for place in list(first_missed.values())[:MOST_EXAMPLES]]
+
+
+def _make_example(design: FindDesign, country: int, number: int, draw: int) -> ExampleText:
+    mention = design.mentions[number]
+    changed, spans = design.counterfactuals.render(mention.text, country, draw)
+    row = int(design.named[mention.text])
+    original = design.texts.texts[row]
+    return ExampleText(
+        text_id=design.texts.ids[row],
+        original=original,
+        changed=changed,
+        label=LABEL,
+        before=1.0,
+        after=0.0,
+        original_names=[original[slice(*mention.span)]],
+        changed_names=[changed[slice(*spans[number - design.first_mentions[mention.text]])]],
+    )
+
+
+# What mentions have in common besides the country: gender, part of the name, script, case
+
+BOTH_PARTS = "first and last"
+PARTS = (BOTH_PARTS, "first", "last")
+LATIN, MIXED = "Latin", "mixed"
+
+
+@dataclass(frozen=True)
+class Level:
+    """Mentions with something in common, and their outcomes. The first level of a factor is its reference."""
+
+    factor: str
+    name: str
+    is_level: np.ndarray = field(repr=False)  # mentions x countries x draws: which of them have it
+    outcomes: np.ndarray = field(repr=False)  # the same
+
+    def has(self, outcome: Outcome) -> np.ndarray:
+        return self.outcomes == outcome
+
+
+def list_levels(design: FindDesign, answers: FinderAnswers) -> list[Level]:
+    """Every level of every factor that some mention has; a factor with one level only is left out."""
+    masks = [*_list_genders(design), *_list_parts(design), *_list_scripts(design)]
+    outcomes = answers.renamed
+    levels = [Level(factor, name, np.broadcast_to(mask, outcomes.shape), outcomes) for factor, name, mask in masks]
+    levels = [level for level in (*levels, *_list_cases(answers)) if level.is_level.any()]
+    counts = Counter(level.factor for level in levels)
+    return [level for level in levels if counts[level.factor] > 1]
+
+
+def _list_genders(design: FindDesign) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Of the first names that mentions show."""
+    kinds = [design.counterfactuals.first_kinds(text) for text in range(len(design.named))]
+    no_gender = [None] * design.draws
+    shown = np.array(
+        [kinds[each.text][each.person] if "first" in each.mention.parts else no_gender for each in design.mentions],
+        dtype=object,
+    )
+    for gender in GENDERS:
+        yield "gender", gender, (shown == gender)[:, None, :]
+
+
+def _list_parts(design: FindDesign) -> Iterator[tuple[str, str, np.ndarray]]:
+    parts = np.array([BOTH_PARTS if len(each.mention.parts) > 1 else each.mention.parts[0] for each in design.mentions])
+    for part in PARTS:
+        yield "part", part, (parts == part)[:, None, None]
+
+
+def _list_scripts(design: FindDesign) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Latin first, then from the most common to the rarest."""
+    if design.scripts != "all":
+        return
+    countries = range(len(design.counterfactuals.countries))
+    scripts = np.array(
+        [
+            [[detect_script(name) for name in design.list_new_names(each, country)] for country in countries]
+            for each in design.mentions
+        ]
+    )
+    counts = Counter(scripts.ravel())
+    for script in sorted(counts, key=lambda name: (name != LATIN, -counts[name], name)):
+        yield "script", script, scripts == script
+
+
+def detect_script(name: str) -> str:
+    """The script of a name's letters, by their Unicode names; "mixed" where it has several."""
+    scripts = {unicodedata.name(letter, "unknown").split()[0].title() for letter in name if letter.isalpha()}
+    scripts -= {"Modifier"}  # apostrophes
+    scripts = {"Han" if script == "Cjk" else script for script in scripts}
+    return scripts.pop() if len(scripts) == 1 else MIXED
+
+
+def _list_cases(answers: FinderAnswers) -> Iterator[Level]:
+    """The same draws with their names as written (in the case of the name that they replace), in lower and upper case.
+
+    Only the names change their case, not the text around them.
+    """
+    for case, outcomes in {AS_WRITTEN: answers.renamed, **answers.recased}.items():
+        count = min(each.shape[-1] for each in answers.recased.values())
+        padded, is_level = np.zeros_like(answers.renamed), np.zeros(answers.renamed.shape, dtype=bool)
+        padded[..., :count], is_level[..., :count] = outcomes[..., :count], True
+        yield Level("case", case, is_level, padded)

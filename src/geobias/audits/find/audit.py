@@ -70,7 +70,7 @@ def audit_finders(
     Returns
     -------
     FindResult
-        `findings` has the conclusions, `finders` the measures of each finder, and `to_frame()` a row for each finder,
+        `findings` has the conclusions, `finders` what sums up each finder, and `to_frame()` a row for each finder,
         country and outcome.
 
     Raises
@@ -85,13 +85,19 @@ def audit_finders(
     ...     return [[(0, len(text.split()[0]))] if text[:1].isupper() else [] for text in texts]
     >>> texts = [{"text": "Mary was late.", "people": [[0, 4]]}, {"text": "John sings.", "people": [[0, 4]]}]
     >>> result = geobias.audit_finders(find_capitals, texts, spans="people", countries=["FR", "TR"], draws=2)
-    >>> [country.country for country in result.finders[0].countries]
+    >>> [row.place for row in result.effects if row.label == "recall"]
     ['France', 'Turkey']
 
     >>> result = geobias.audit_finders(["en_core_web_sm", "embedded/entities"], out="runs/find")  # doctest: +SKIP
     """
-    from geobias.audits.find.design import FindDesign, choose_names, load_marked_texts, rename_marked
-    from geobias.audits.find.study import FindStudy, list_finders
+    from geobias.audits.find.design import (
+        FindDesign,
+        FindStudy,
+        choose_names,
+        list_finders,
+        load_marked_texts,
+        rename_marked,
+    )
     from geobias.audits.renaming import check_draws
     from geobias.audits.study import RunOptions, execute
 

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
-
-from geobias.audits.find.answers import Outcome
-from geobias.audits.find.result import CountryRecall, FactorLevel, FinderMeasures, FindResult
+from geobias.audits.find.answers import list_examples
+from geobias.audits.find.result import FactorLevel, FinderMeasures, FindResult, OutcomeShare, to_percent
 from geobias.audits.inputs import describe_copies
-from geobias.measures.estimates import Estimate
+from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.models.finders import EMBEDDED_FINDER
-from geobias.report.findings import MOST_EXAMPLES, ExampleText, Finding, Role, Size, format_p, grade_evidence
-from geobias.report.results import HasInterval
-from geobias.report.sentences import say_missed
+from geobias.report.families import Family
+from geobias.report.findings import ExampleText, Finding, Role, format_p, grade_evidence
+from geobias.report.model_findings import MOST_DETAILS, Caution, ModelFindings, TooLittle, conclude
+from geobias.report.page.charts import Valence
+from geobias.report.results import HasInterval, Interval
+from geobias.report.sentences import measure_size, say_missed
 from geobias.report.tables import is_marked
-from geobias.world.countries import UN_STATES
 
 FEW_NAMES = 10  # of a kind: with fewer, single names weigh much
-MOST_DETAILS = 5
 LISTED = 3
 LOW_PRECISION = 0.5
-UNIT = "percentage points"
-QUESTION = "Does the finder recognise the names of some countries less often than those of the others?"
+UNIT = OutcomeShare.unit
+RECOGNITION = Valence(1, "recognised more", "recognised less")
 VOCABULARY = "training names are left out, but its vocabulary knows the bundled lists"
 LISTS = "Names are common ones from lists; a name is not a nationality."
+SEE_NAMES = "See tables/names.csv for the recall of each name."
+OWN_NAMES = "Use names of your own (--gazetteer FILE)."
 FACTORS = {  # the question, and what limits the answer
     "gender": ("Does recall depend on the gender of the name?", "It is the mean over countries."),
     "part": ("Does recall depend on the part of the name?", "Full names and single names stand in different texts."),
@@ -35,223 +35,155 @@ FACTORS = {  # the question, and what limits the answer
         "Scripts are correlated with countries, so either may be the cause.",
     ),
 }
-LABEL = "person"  # before and after: 1 where the name is marked as a person with the right ends, else 0
 
 
 def list_findings(result: FindResult) -> list[Finding]:
-    writers = [_Writer(result, entry) for entry in result.finders]
-    return [
-        *(writer.overall() for writer in writers),
-        *(finding for writer in writers for finding in writer.details()),
-        *(finding for writer in writers for finding in writer.cautions()),
-    ]
+    return conclude(FinderFindings(result, entry) for entry in result.finders)
 
 
-class _Writer:
-    """The findings of one finder."""
+def make_family(result: FindResult, entry: FinderMeasures) -> Family[OutcomeShare]:
+    """The recall of all countries; territories are named where no state stands out."""
+    model = next(model for model in result.models if model.name == entry.model)
+    return Family(model, "recall", result.list_effects(entry.model), RECOGNITION, prefers_states=True)
+
+
+class FinderFindings(ModelFindings[OutcomeShare]):
+    audit = "find"
+    question = "Does the finder recognise the names of some countries less often than those of the others?"
 
     def __init__(self, result: FindResult, entry: FinderMeasures) -> None:
-        self.result, self.entry, self.name = result, entry, entry.model.short_name
+        super().__init__(make_family(result, entry), is_one_of_several=len(result.finders) > 1)
+        self.result, self.entry = result, entry
+        self.factors = [level for level in result.factors if level.model == entry.model]
         self.texts = result.counts.texts_with_names
-        self.copies = describe_copies(result.counts.texts, result.counts.copies)
-        self.has_enough = result.has_enough_texts
-        self.marked = sorted(entry.standing_out, key=_rank)
+        self.start = f"{self.name} finds {_percent(entry.recall)} of names"
+        self.own_texts = f"Use marked texts of your own: geobias find {self.name} --texts FILE --spans COLUMN"
+        self.is_held_out = result.settings.held_out and entry.model == EMBEDDED_FINDER
+
+    def limit(self, role: Role, effect: OutcomeShare | None) -> str:
+        return LISTS
+
+    def next_step(self, role: Role, effect: OutcomeShare | None) -> str:
+        return SEE_NAMES if role == "detail" else self.own_texts
+
+    def explain_too_little(self) -> TooLittle | None:
+        if self.result.has_enough_texts:
+            return None
+        counts = self.result.counts
+        return TooLittle(
+            f"{self.name}: {self.texts} texts with names{describe_copies(counts.texts, counts.copies)} are too few to "
+            "compare countries: use at least 30.",
+            self.own_texts,
+            "Nothing can be said about recall.",
+        )
+
+    def explain_no_test(self) -> TooLittle | None:
+        first = self.family.first
+        if not self.entry.recall.value:
+            sentence = f"{self.name} finds no name of any country, so recall cannot be compared."
+            return TooLittle(sentence, self.own_texts, "It may find others.")
+        if len(self.family.effects) == 1:
+            sentence = f"{self.start} from {first.place}: one country cannot be compared with others."
+            return TooLittle(sentence, self.own_texts, LISTS)
+        if first.evidence == "not testable":
+            sentence = f"{self.start}. Countries cannot be tested: use --draws 2 or more, and more texts."
+            return TooLittle(sentence, self.own_texts, LISTS)
+        return None
+
+    def say(self, effect: OutcomeShare) -> str:
+        """ "tagger finds only 74 % (62 to 86) of names from Vietnam, 21 percentage points (9 to 33) fewer than ..."."""
+        return f"{self.name} finds {self._describe(effect)}"
+
+    def say_answer(self, effect: OutcomeShare) -> str:
+        return f"{self.start}, and {self._describe(effect)}"
+
+    def _describe(self, effect: OutcomeShare) -> str:
+        certainty = "" if is_marked(effect.against_mean) else f" ({format_p(effect.p_adjusted)}: not certain)"
+        return (
+            f"{'only ' if effect.value < 0 else ''}{_percent(effect.share)} of names from {effect.place}, "
+            f"{_gap(effect.against_mean)} than the mean of countries{certainty}"
+        )
+
+    def close(self, effect: OutcomeShare) -> str:
+        if not effect.stands_out:
+            return f"{self.family.tested} were tested."
+        lower, higher = (len(self.family.list_standing_out(sign)) for sign in (-1, 1))
+        return (
+            f"Of {self.family.tested} {lower} {'lies' if lower == 1 else 'lie'} below the mean and {higher} above it."
+        )
 
     @property
-    def ranked(self) -> list[CountryRecall]:
-        """The strongest evidence first."""
-        return sorted(self.entry.countries, key=_rank)
+    def closest(self) -> OutcomeShare:
+        return min(self.family.effects, key=lambda effect: effect.share.value or 0)
 
-    def overall(self) -> Finding:
-        if not self.has_enough:
-            return self._overall(
-                None,
-                f"{self.name}: {self.texts} texts with names{self.copies} are too few to compare countries: use at "
-                "least 30.",
-                "Nothing can be said about recall.",
-            )
-        if not self.entry.recall.value:
-            return self._overall(
-                None, f"{self.name} finds no name of any country, so recall cannot be compared.", "It may find others."
-            )
-        start = f"{self.name} finds {_percent(self.entry.recall)} of names"
-        first = self.marked[0] if self.marked else self.ranked[0]
-        evidence = grade_evidence(first.recall.against_mean.p_adjusted)
-        if len(self.entry.countries) == 1:
-            return self._overall(
-                None, f"{start} from {first.country}: one country cannot be compared with others.", LISTS
-            )
-        if evidence == "not testable":
-            return self._overall(
-                None, f"{start}. Countries cannot be tested: use --draws 2 or more, and more texts.", LISTS
-            )
-        if evidence == "none":
-            lowest = self.entry.ranked_countries[0]
-            return self._overall(lowest, f"{start}. {self._null(lowest)}", LISTS)
-        return self._overall(first, f"{start}, and {self._describe(first)}. {self._count_marked(first)}", LISTS)
-
-    def details(self) -> Iterator[Finding]:
-        """More countries that stand out, then kinds of names; none where several finders fill the list."""
-        if not self.has_enough or len(self.result.finders) > 1:
-            return
-        for country in self.marked[1 : 1 + MOST_DETAILS]:
-            yield self._country_finding("detail", country, sentence=f"{self.name} finds {self._describe(country)}.")
-        levels = [level for level in self.entry.factors if level.difference and is_marked(level.difference)]
-        for level in sorted(levels, key=lambda level: -abs(_value(level.difference)))[:MOST_DETAILS]:
-            yield self._factor_finding(level)
-
-    def cautions(self) -> Iterator[Finding]:
-        if not self.has_enough:
-            return
-        originals = self.entry.originals
-        if _is_below(originals.recall, self.entry.recall):
-            yield self._caution(
-                f"{self.name} finds only {_percent(originals.recall)} of the original names: {self._explain_lists}.",
-                "Use names of your own (--gazetteer FILE).",
-            )
-        elif self._is_held_out:
-            yield self._caution(f"{self.name}: {VOCABULARY}.", "Use names of your own (--gazetteer FILE).")
-        short = [country.country for country in self.entry.countries if min(country.names.values()) < FEW_NAMES]
-        if short:
-            more = f" and {len(short) - LISTED} more" if len(short) > LISTED else ""
-            yield self._caution(
-                f"{self.name} saw few names (under {FEW_NAMES} male, female or last) from {', '.join(short[:LISTED])}"
-                f"{more}: single names weigh much.",
-                "See tables/names.csv for the recall of each name.",
-            )
-        if originals.precision.value is not None and originals.precision.value < LOW_PRECISION:
-            yield self._caution(
-                f"{self.name}: of what it marks as a person in the original texts only {_percent(originals.precision)} "
-                "is one, so a high recall means little.",
-                "Look at precision before recall.",
-            )
-
-    def _null(self, lowest: CountryRecall) -> str:
-        share, p = _percent(lowest.recall), format_p(lowest.recall.against_mean.p_adjusted)
-        differences = [_value(country.recall.against_mean) for country in self.entry.countries]
+    def say_nothing(self, closest: OutcomeShare) -> str:
+        differences = [effect.against_mean.value or 0.0 for effect in self.family.effects]
         effect = self.entry.detectable_difference
         power = say_missed(f"{self.texts:,} texts", effect, differences, lambda size: f"{_points(size)} {UNIT}")
         return (
-            f"No country's names stand out: {len(self.entry.countries)} tested; the lowest is {lowest.country} with "
-            f"{share}, {p}.{power}"
+            f"{self.start}. No country's names stand out: {len(self.family.effects)} tested; the lowest is "
+            f"{closest.place} with {_percent(closest.share)}, {format_p(closest.p_adjusted)}.{power}"
         )
 
-    def _describe(self, country: CountryRecall) -> str:
-        difference = country.recall.against_mean
-        degree = "only " if _value(difference) < 0 else ""
-        certainty = "" if is_marked(difference) else f" ({format_p(difference.p_adjusted)}: not certain)"
-        return (
-            f"{degree}{_percent(country.recall)} of names from {country.country}, {_gap(difference)} than the mean of "
-            f"countries{certainty}"
-        )
+    def list_examples(self, effect: OutcomeShare) -> list[ExampleText]:
+        is_worse = effect.stands_out and effect.value < 0
+        return list_examples(self.result, self.entry.model, effect.code or "") if is_worse else []
 
-    def _count_marked(self, first: CountryRecall) -> str:
-        total = len(self.entry.countries)
-        if first not in self.marked:
-            return f"{total} countries were tested."
-        lower = sum(_value(country.recall.against_mean) < 0 for country in self.marked)
-        higher = len(self.marked) - lower
-        return f"Of {total} countries {lower} {'lies' if lower == 1 else 'lie'} below the mean and {higher} above it."
+    def list_more_details(self) -> Iterator[Finding]:
+        """Kinds of names whose recall differs from that of the first kind."""
+        marked = sorted((level for level in self.factors if level.is_marked), key=lambda level: -abs(level.value))
+        yield from (self._report_level(level, level.difference or NO_ESTIMATE) for level in marked[:MOST_DETAILS])
 
-    def _overall(self, country: CountryRecall | None, sentence: str, limit: str) -> Finding:
-        command = f"geobias find {self.name} --texts FILE --spans COLUMN"
-        step = f"Use marked texts of your own: {command}"
-        if country is None:
-            return self._finding(
-                "overall", question=QUESTION, evidence="not testable", sentence=sentence, limit=limit, next_step=step
-            )
-        is_worse = _value(country.recall.against_mean) < 0 and country in self.marked
-        examples = list_examples(self.result, self.entry, country.code) if is_worse else []
-        return self._country_finding(
-            "overall", country, sentence=sentence, limit=limit, next_step=step, examples=examples
-        )
-
-    def _country_finding(self, role: Role, country: CountryRecall, **parts: Any) -> Finding:
-        return self._finding(
-            role,
-            **{
-                "question": QUESTION,
-                "subject": country.country,
-                "code": country.code,
-                "limit": LISTS,
-                "next_step": "See tables/names.csv for the recall of each name.",
-                **_difference_fields(country.recall.against_mean),
-                **parts,
-            },
-        )
-
-    def _factor_finding(self, level: FactorLevel) -> Finding:
-        assert level.difference is not None
-        reference = next(each for each in self.entry.factors if each.factor == level.factor)
+    def _report_level(self, level: FactorLevel, difference: Estimate) -> Finding:
+        reference = next(each for each in self.factors if each.factor == level.factor)
         question, limit = FACTORS[level.factor]
-        return self._finding(
-            "detail",
+        is_higher = level.value > 0
+        return Finding(
+            role="detail",
+            audit=self.audit,
+            model=self.entry.model,
             question=question,
             subject=level.title,
-            **_difference_fields(level.difference),
-            sentence=f"{self.name}, {level.title}: {_percent(level.recall)} found, {_gap(level.difference)} than "
+            direction="higher" if is_higher else "lower",
+            valence="better" if is_higher else "worse",
+            size=measure_size(Interval(**to_percent(difference)), UNIT),
+            p=difference.p,
+            p_adjusted=difference.p_adjusted,
+            evidence=grade_evidence(difference.p_adjusted),
+            sentence=f"{self.name}, {level.title}: {_percent(level.recall)} found, {_gap(difference)} than "
             f"{reference.title}.",
             limit=limit,
             next_step="See the table of kinds of names on the page.",
         )
 
-    def _caution(self, sentence: str, next_step: str) -> Finding:
-        return self._finding(
-            "caution",
-            question=QUESTION,
-            evidence="not testable",
-            sentence=sentence,
-            limit=LISTS,
-            next_step=next_step,
-        )
+    # What may be an artefact
 
-    def _finding(self, role: Role, **parts: Any) -> Finding:
-        return Finding(role=role, audit=self.result.audit, model=self.entry.model.name, **parts)
-
-    @property
-    def _explain_lists(self) -> str:
-        return VOCABULARY if self._is_held_out else "names from lists are easier"
-
-    @property
-    def _is_held_out(self) -> bool:
-        return self.result.settings.held_out and self.entry.model.name == EMBEDDED_FINDER
-
-
-def _rank(country: CountryRecall) -> tuple[bool, bool, float, float]:
-    """Marked countries by size, states first; then the others by p-value.
-
-    By size in both directions: a single country far above the mean puts all the others a little below it.
-    """
-    difference = country.recall.against_mean
-    is_clear = is_marked(difference)
-    p = 1.0 if difference.p_adjusted is None or is_clear else difference.p_adjusted
-    return not is_clear, is_clear and country.code not in UN_STATES, p, -abs(_value(difference))
-
-
-def _difference_fields(difference: Estimate) -> dict[str, Any]:
-    value = _value(difference)
-    low, high = (None if end is None else 100 * end for end in (difference.low, difference.high))
-    return {
-        "direction": "higher" if value > 0 else "lower" if value < 0 else None,
-        "valence": "better" if value > 0 else "worse" if value < 0 else None,
-        "size": None if difference.value is None else Size(100 * difference.value, low, high, UNIT),
-        "p": difference.p,
-        "p_adjusted": difference.p_adjusted,
-        "evidence": grade_evidence(difference.p_adjusted),
-    }
-
-
-def _value(estimate: Estimate | None) -> float:
-    return 0.0 if estimate is None or estimate.value is None else estimate.value
-
-
-def _is_below(share: HasInterval, other: HasInterval) -> bool:
-    return share.high is not None and other.low is not None and share.high < other.low
+    def list_cautions(self) -> Iterator[Caution]:
+        original, precision = self.entry.original_recall, self.entry.precision
+        if original.high is not None and self.entry.recall.low is not None and original.high < self.entry.recall.low:
+            reason = VOCABULARY if self.is_held_out else "names from lists are easier"
+            yield Caution(f"{self.name} finds only {_percent(original)} of the original names: {reason}.", OWN_NAMES)
+        elif self.is_held_out:
+            yield Caution(f"{self.name}: {VOCABULARY}.", OWN_NAMES)
+        short = [effect.place for effect in self.family.effects if effect.fewest_names < FEW_NAMES]
+        if short:
+            more = f" and {len(short) - LISTED} more" if len(short) > LISTED else ""
+            yield Caution(
+                f"{self.name} saw few names (under {FEW_NAMES} male, female or last) from {', '.join(short[:LISTED])}"
+                f"{more}: single names weigh much.",
+                SEE_NAMES,
+            )
+        if precision.value is not None and precision.value < LOW_PRECISION:
+            yield Caution(
+                f"{self.name}: of what it marks as a person in the original texts only {_percent(precision)} is one, "
+                "so a high recall means little.",
+                "Look at precision before recall.",
+            )
 
 
 def _gap(difference: Estimate) -> str:
     """The size with its interval, and its direction: "22 percentage points (16 to 28) fewer"."""
-    value = _value(difference)
+    value = difference.value or 0.0
     sign = -1 if value < 0 else 1
     ends = sorted(sign * end for end in (difference.low, difference.high) if end is not None)
     interval = f" ({_points(ends[0])} to {_points(ends[1])})" if len(ends) == 2 else ""
@@ -266,35 +198,3 @@ def _percent(share: HasInterval) -> str:
 
 def _points(share: float) -> str:
     return f"{100 * share:.1f}" if abs(share) < 0.0995 else f"{100 * share:.0f}"
-
-
-def list_examples(result: FindResult, entry: FinderMeasures, code: str) -> list[ExampleText]:
-    """One mention of each text; nothing for a result that was read from a file."""
-    answers = next((each for each in result.answers if each.model == entry.model), None)
-    if answers is None:
-        return []
-    design = result.get_design()
-    country = list(design.counterfactuals.countries).index(code)
-    is_missed = (answers.renamed[:, country] != Outcome.RECALL) & (answers.original == Outcome.RECALL)[:, None]
-    examples: dict[int, ExampleText] = {}
-    for number, draw in np.argwhere(is_missed):
-        mention = design.mentions[number]
-        if mention.text in examples:
-            continue
-        changed, spans = design.counterfactuals.render(mention.text, country, int(draw))
-        start, end = spans[number - design.first_mentions[mention.text]]
-        row = int(design.named[mention.text])
-        original = design.texts.texts[row]
-        examples[mention.text] = ExampleText(
-            text_id=design.texts.ids[row],
-            original=original,
-            changed=changed,
-            label=LABEL,
-            before=1.0,
-            after=0.0,
-            original_names=[original[slice(*mention.span)]],
-            changed_names=[changed[start:end]],
-        )
-        if len(examples) == MOST_EXAMPLES:
-            break
-    return list(examples.values())

@@ -1,23 +1,19 @@
-"""What an audit of finders measures: for every finder and country, the share of its names that are recognised."""
+"""What an audit of finders measures, as flat tables: for each finder and country, the share of its names recognised."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Literal
 
-from geobias.audits.find.answers import FinderAnswers
+from geobias.audits.find.answers import OUTCOMES, FinderAnswers
 from geobias.audits.inputs import TextsSettings, describe_copies
-from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE, Estimate, find_standing_out
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
 from geobias.models.scorer import ModelIdentity
-from geobias.report.results import NOT_SAVED, AuditResult, Interval, Number
-from geobias.report.tables import listed
-from geobias.report.tidy import tidy_row
+from geobias.report.results import NOT_SAVED, AuditResult, HasInterval, Interval, Number
+from geobias.report.rows import Effect, Measured, list_tidy_rows
+from geobias.report.tables import is_marked, listed
 
-if TYPE_CHECKING:
-    from geobias.audits.find.design import FindDesign
-
-OUTCOMES = ("recall", "partial", "wrong_type", "misses")  # in the order of `Outcome`
 LEVEL_TITLES = {
     ("gender", "male"): "men's names",
     ("gender", "female"): "women's names",
@@ -70,66 +66,55 @@ class FindCounts:
     """Rows left out because they repeat another text but for names, numbers and case."""
 
 
-@dataclass(frozen=True)
-class Share:
-    """The share of a country's mentions with one outcome, from 0 to 1, averaged over renamed texts."""
+@dataclass(frozen=True, kw_only=True)
+class OutcomeShare(Effect):
+    """The share of a country's mentions with one outcome, averaged over renamed texts.
 
-    value: Number
-    low: Number
-    """Lower end of the 95 % interval over texts and names."""
-    high: Number
-    against_mean: Estimate
+    `label` is the outcome: recall (marked as a person, with correct boundaries), partial (overlaps a person that has
+    other boundaries), wrong_type (overlaps only what is marked as something else) or misses (overlaps nothing). The
+    four shares of a country sum to 1.
+    """
+
+    unit: ClassVar[str] = "percentage points"
+
+    share: Annotated[Interval, Measured()]
+    """From 0 to 1; the interval is over texts and names."""
+    against_mean: Annotated[Estimate, Measured("mean of countries")]
     """Minus the mean of countries; p-values are adjusted over countries."""
-    simultaneous_low: Number
-    """Of the difference from the mean: bounds that hold for all countries at once with 95 % probability."""
-    simultaneous_high: Number
+    fewest_names: int
+    """Different names that were shown of the kind (male, female, last) that has the fewest."""
+
+    @property
+    def estimate(self) -> Estimate:
+        return replace(self.against_mean, **to_percent(self.against_mean))
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountryRecall:
-    """What became of the mentions with names of one country. The four shares sum to 1."""
+class FinderMeasures:
+    """What sums up one finder."""
 
-    country: str
-    code: str
-    recall: Share
-    """Marked as a person, with correct boundaries."""
-    partial: Share
-    """Overlaps a span marked as a person that has other boundaries."""
-    wrong_type: Share
-    """Overlaps only spans marked as something else: a place, an organisation."""
-    misses: Share
-    """Overlaps nothing that is marked."""
-    names: dict[str, int]
-    """Different names of each kind that were shown: male, female, last."""
-
-
-@dataclass(frozen=True)
-class LowestRecall:
-    """The lowest recall of all countries, with bounds that hold for all at once."""
-
-    value: float
-    low: Number
-    high: Number
-    country: str
-    """Its code."""
-
-
-@dataclass(frozen=True)
-class RecallGap:
+    model: str
+    recall: Interval
+    """The mean of countries."""
+    lowest: Interval
+    """The lowest recall of all countries; its bounds hold for all of them at once."""
+    gap: Interval
     """The highest minus the lowest recall, with bounds from those that hold for all countries at once."""
-
-    value: float
-    low: Number
-    high: Number
-    highest: str
-    """The code of the country with the highest recall."""
-    lowest: str
+    detectable_difference: Number
+    """The smallest difference of a country from the mean that this run detects with 80 % power."""
+    original_recall: Interval
+    """Share of mentions of the original texts that are marked with correct boundaries, averaged over texts."""
+    precision: Interval
+    """Share of what is marked as a person in the original texts that is one, with correct boundaries."""
+    predictions: int
+    """What is marked as a person there; handles, hashtags and links are not counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactorLevel:
     """The recall of mentions that have something in common, over all countries."""
 
+    model: str
     factor: str
     """gender, part, case or script."""
     level: str
@@ -147,24 +132,21 @@ class FactorLevel:
         """The level in words: "name in lower case"."""
         return LEVEL_TITLES.get((self.factor, self.level), f"{self.level} {self.factor}")
 
+    @property
+    def is_marked(self) -> bool:
+        return self.difference is not None and is_marked(self.difference)
 
-@dataclass(frozen=True)
-class OriginalTexts:
-    """The finder on the original texts, against their marks."""
-
-    recall: Interval
-    """Share of mentions marked with correct boundaries, averaged over texts."""
-    precision: Interval
-    """Share of spans marked as a person that are one, with correct boundaries."""
-    predictions: int
-    """What is marked as a person; handles, hashtags and links are not counted."""
-    mentions: int
+    @property
+    def value(self) -> float:
+        """Of the difference."""
+        return (self.difference.value if self.difference else None) or 0.0
 
 
 @dataclass(frozen=True)
 class NameRecall:
     """One name of one country."""
 
+    model: str
     name: str
     country: str
     code: str
@@ -175,105 +157,48 @@ class NameRecall:
     recall: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class FinderMeasures:
-    """Every number of one finder."""
-
-    model: ModelIdentity
-    recall: Interval
-    """The mean of countries."""
-    detectable_difference: Number
-    """The smallest difference of a country from the mean that this run detects with 80 % power."""
-    any_country_p: Number
-    """That recall differs between countries at all: the smallest adjusted p-value."""
-    lowest: LowestRecall
-    gap: RecallGap
-    countries: list[CountryRecall]
-    factors: list[FactorLevel]
-    originals: OriginalTexts
-    weakest_names: list[NameRecall]
-    """Names with the lowest recall, of those with enough mentions; no more than 20."""
-
-    @property
-    def ranked_countries(self) -> list[CountryRecall]:
-        """From the lowest recall to the highest."""
-        return sorted(self.countries, key=lambda country: country.recall.value or 0)
-
-    @property
-    def standing_out(self) -> list[CountryRecall]:
-        """Countries whose recall differs from the mean of countries, and does not only mirror that of others."""
-        ranked = self.ranked_countries
-        marks = find_standing_out([country.recall.against_mean for country in ranked])
-        return [country for country, stands_out in zip(ranked, marks, strict=True) if stands_out]
-
-    def country_name(self, code: str) -> str:
-        return next(country.country for country in self.countries if country.code == code)
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FindResult(AuditResult):
-    """Whose names finders of people recognise.
-
-    Attributes
-    ----------
-    schema_version : int
-        Version of the format of results.json.
-    audit : str
-        Name of the audit.
-    settings : object
-        Everything that identifies the run.
-    findings : list of Finding
-        The conclusions: the overall answer for each model, then details, then cautions.
-    nondeterministic_models : list of NondeterministicModel
-        Models that gave other answers to the same texts when they were asked twice.
-    versions : dict of str
-        Versions of Python and of the packages that can change a number.
-    work : dict of int
-        How much was computed rather than read from the store. Not saved.
-    folder : Path or None
-        Where the run is saved.
-    models : list of ModelIdentity
-        The finders.
-    counts : FindCounts
-        Numbers of texts, people, mentions and countries, and what was left out.
-    finders : list of FinderMeasures
-        For each finder: `countries`, with recall, partial matches, wrong types and misses; `lowest`, `gap`, `factors`,
-        `originals`, `weakest_names`.
-    has_enough_texts : bool
-        Whether at least five texts name somebody: numbers of fewer are not shown.
-    design : object
-        The renamed texts. Not saved.
-    answers : tuple of FinderAnswers
-        What became of every mention. Not saved.
-
-    Notes
-    -----
-    Returned by `audit_finders`. Printing it shows the findings.
+    """Whose names finders of people recognise: returned by `audit_finders`.
 
     Examples
     --------
     >>> result = geobias.audit_finders(out="runs/find")  # doctest: +SKIP
-    >>> result.finders[0].gap  # doctest: +SKIP
+    >>> result.finders[0].lowest  # doctest: +SKIP
     """
 
     audit: Literal["find"] = "find"
     settings: FindSettings
     models: list[ModelIdentity]
+    """The finders."""
     counts: FindCounts
+    """Numbers of texts, people, mentions and countries, and what was left out."""
     finders: list[FinderMeasures]
+    """What sums up each finder."""
+    effects: list[OutcomeShare]
+    """What becomes of the names of each country: the rows of `to_frame`."""
+    factors: list[FactorLevel]
+    """Recall by gender, part of the name, case and script."""
+    weakest_names: list[NameRecall]
+    """Of each finder the names with the lowest recall, of those with enough mentions; no more than 20."""
+    names: Annotated[list[NameRecall], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
+    """Every name, for tables/names.csv. Not saved here."""
     design: Annotated[Any, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    """The renamed texts. Not saved."""
     answers: Annotated[tuple[FinderAnswers, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
-
-    @property
-    def model_identities(self) -> list[ModelIdentity]:
-        return self.models
+    """What became of every mention. Not saved."""
 
     @property
     def has_enough_texts(self) -> bool:
+        """Whether at least five texts name somebody: numbers of fewer are not shown."""
         return self.counts.texts_with_names >= FEWEST_TEXTS_SHOWN
 
+    def list_effects(self, model: str, label: str = "recall") -> list[OutcomeShare]:
+        """Those of all countries."""
+        return [row for row in self.effects if (row.model, row.label) == (model, label)]
+
     def summarise(self) -> Iterator[str]:
-        counts, names = self.counts, [entry.model.short_name for entry in self.finders]
+        counts, names = self.counts, [model.short_name for model in self.models]
         yield (
             f"{listed(names)} on {counts.texts_with_names:,} texts{describe_copies(counts.texts, counts.copies)} with "
             f"names of {counts.countries} countries, {counts.draws} draws each"
@@ -282,16 +207,12 @@ class FindResult(AuditResult):
     def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
         """The share of every outcome by country, absolute and against the mean of countries."""
         for outcome in OUTCOMES:
-            for entry in self.finders:
-                for country in entry.countries:
-                    place = {"model": entry.model.name, "country": country.country, "code": country.code}
-                    share: Share = getattr(country, outcome)
-                    value, difference = (share, share.against_mean) if self.has_enough_texts else (NO_ESTIMATE,) * 2
-                    yield tidy_row(place, outcome, value)
-                    yield tidy_row(place, outcome, difference, against="mean of countries")
+            rows = [row for row in self.effects if row.label == outcome]
+            for row in list_tidy_rows(rows, too_few=not self.has_enough_texts):
+                yield row | {"measure": outcome, "label": None}
 
-    def get_design(self) -> FindDesign:
-        """The design of a result that was just measured."""
-        assert self.design is not None
-        design: FindDesign = self.design
-        return design
+
+def to_percent(share: HasInterval) -> dict[str, float | None]:
+    """The value and the interval of a share, in per cent."""
+    values = {"value": share.value, "low": share.low, "high": share.high}
+    return {name: None if value is None else 100 * value for name, value in values.items()}

@@ -18,7 +18,7 @@ from geobias.audits.gate.rules import Judgement, Rule, judge, parse_rule, read_r
 from geobias.audits.pages import find_run_folder, list_several, read_runs, reads_runs
 from geobias.errors import InputError
 from geobias.files import check_replaceable, write_whole, writing
-from geobias.report.notebook_html import render_result
+from geobias.report.notebook import render_result
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
 from geobias.report.tables import NOTHING, console, format_interval, titled_table
 

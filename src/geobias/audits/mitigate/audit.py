@@ -67,7 +67,7 @@ def mitigate(
         Column of the people's offsets in characters, as [[0, 5], ...]. Default: `finder` finds them.
     label : str, optional
         Column of true labels, for accuracy, macro-F1 and training; "augment" and "pair" need it.
-    train : str, Path, list, frame, dataset or dict, optional
+    train : str, Path, list, frame or dataset, optional
         Labelled texts to train on. Default: half of `texts`, which is then not tested.
     limit : int, optional
         Use only the first N texts of each file. Default: all; 100 of the bundled tweets.

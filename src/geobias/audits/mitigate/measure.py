@@ -14,7 +14,7 @@ import numpy as np
 
 from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.find.design import FindDesign
-from geobias.audits.find.measure_shares import RenamedShares
+from geobias.audits.find.measure import RenamedShares
 from geobias.audits.mitigate.design import Method, MitigateDesign
 from geobias.audits.mitigate.result import CountryChange, MethodMeasures, MitigateResult, falls, rises
 from geobias.measures.change import predict_classes

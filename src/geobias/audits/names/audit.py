@@ -1,4 +1,4 @@
-"""`geobias.audit_names`: the audit as a Python function."""
+"""`geobias.audit_names`: the audit as a Python function, whose signature and docstring are the options."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geobias.audits.names.design import NamesOptions, design_names
+from geobias.audits.names.design import design_names
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.study import NamesStudy
-from geobias.audits.study import RunOptions, collect_options, execute
+from geobias.audits.study import RunOptions, execute
+from geobias.models.answers import read_prompt_options
 from geobias.models.kinds import ScorerLike
 from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
@@ -58,7 +59,8 @@ def audit_names(
     Parameters
     ----------
     classifier : str, Path, callable, object or list of them
-        What to audit. One of these, or a list of them:
+        Classifiers to audit: names of bundled models, Hugging Face ids, folders, .skops files or
+        package.module:function; with `labels` also language models. One of these, or a list of them:
 
         - the name of a bundled model ("embedded/sentiment", "embedded/emotion", "embedded/hate",
           "embedded/offensive"), a Hugging Face id, or a folder with a saved model;
@@ -70,9 +72,9 @@ def audit_names(
 
         Default: "embedded/sentiment".
     texts : str, Path, list, frame, dataset or dict, optional
-        Texts that name people:
+        Texts that name people: a file of CSV, TSV, JSON, JSON lines, Parquet or plain lines, also packed with gzip, or
+        hf://datasets/OWNER/NAME/FILE. In Python also:
 
-        - a file: CSV, TSV, JSON, JSON lines, Parquet or plain lines, also packed with gzip;
         - a list of texts or of dicts, a pandas or polars frame or column, or a Hugging Face dataset;
         - a dict ``{language: any of these}``, such as ``{"en": "a.csv", "eu": "b.csv"}``.
 
@@ -83,9 +85,9 @@ def audit_names(
         Column with the positions of the names in characters, as ``[[start, end], ...]``; the end is exclusive.
         Default: `finder` finds the names.
     label : str, optional
-        Column of true labels. With it the result has error rates by country.
+        Column of true labels, for error rates by country.
     subsets : str or list of str, optional
-        Columns whose values split the texts. All measures are repeated for each value. Default: none.
+        Columns whose values split the texts. Measures by country are repeated for each value. Default: none.
     limit : int, optional
         Number of texts to use from the start of each file. Default: all; 100 of the bundled tweets.
     finder : str, optional
@@ -126,7 +128,7 @@ def audit_names(
         Whether to subtract the log-probability that a language model gives to each label for an empty text. Needs
         `labels`.
     perplexity : str, Path, callable or object, optional
-        Language model for perplexities: whatever `audit_regions` takes. Slow. Default: no perplexities.
+        Language model for perplexities, as `audit_regions` takes it, which is slow. Default: no perplexities.
     perplexity_draws : int, default 5
         Number of draws to compute perplexities for.
     allow : str, callable or list of them, optional
@@ -184,6 +186,28 @@ def audit_names(
     ... )  # doctest: +SKIP
     >>> result.open()  # doctest: +SKIP
     """
-    options = collect_options(NamesOptions, locals())
-    run_options = RunOptions(allow=allow, device=device, dtype=dtype, ray=ray, out=out, progress=progress)
-    return execute(NamesStudy(design_names(options, device), classifier, run_options))
+    design = design_names(
+        texts,
+        column=column,
+        spans=spans,
+        label=label,
+        subsets=subsets,
+        limit=limit,
+        finder=finder,
+        doubtful=doubtful,
+        countries=countries,
+        draws=draws,
+        seed=seed,
+        scripts=scripts,
+        gazetteer=gazetteer,
+        names=names,
+        positive=positive,
+        negative=negative,
+        threshold=threshold,
+        prompt=read_prompt_options(labels, prompt, calibrate),
+        perplexity=perplexity,
+        perplexity_draws=perplexity_draws,
+        device=device,
+    )
+    options = RunOptions(allow=allow, device=device, dtype=dtype, ray=ray, out=out, progress=progress)
+    return execute(NamesStudy(design, classifier, options))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from geobias.audits.compare.result import Comparison, Difference, list_differences, pair_classifiers
-from geobias.audits.names.renamed_texts_file import read_name_units, read_renamed
+from geobias.audits.names.answers import read_name_units, read_renamed
 from geobias.audits.names.result import NamesResult
 from geobias.measures.paired_differences import names_differences
 from geobias.report.runs import FinishedRun
@@ -41,8 +41,8 @@ def compare_runs(first: FinishedRun[NamesResult], second: FinishedRun[NamesResul
             threshold=entry.threshold,
             names_fixed=first.result.settings.names_are == "fixed",
         )
-        models = [entry.model.name for entry in pair]
-        places = [(country.code, country.country) for country in entry.countries]
+        models = [entry.model for entry in pair]
+        places = [(row.code or "", row.place) for row in first.result.list_deltas(entry.model)]
         for measure, paired in differences.items():
             measure_labels = labels if measure.measure == "change" else ()
             rows += list_differences(models, measure, measure_labels, places, paired)

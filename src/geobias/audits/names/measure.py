@@ -1,72 +1,88 @@
-"""From the answers of classifiers and language models to every number of a names audit."""
+"""From the answers of classifiers and language models to every number of a names audit.
+
+A country stands out if its difference from the mean of countries is clear (adjusted p < 0.05), does not only mirror
+that of others, and is also clear between names of equal length, spelling and frequency (`names_alike.py`).
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from geobias.audits.constant_answers import list_constant_answers
-from geobias.audits.names.answers import ClassifierAnswers
-from geobias.audits.names.covariates import list_covariates
+from geobias.audits.names.answers import ClassifierAnswers, count_perplexities, measure_correlations
+from geobias.audits.names.blocks import list_changed_texts
 from geobias.audits.names.design import NamesDesign
-from geobias.audits.names.few_texts import find_few_texts
-from geobias.audits.names.gender_gaps import list_gender_gaps, subtract_genders
-from geobias.audits.names.measure_correlations import measure_correlations
-from geobias.audits.names.measure_inference import NamesInference, delta_values, find_smallest_effects, infer_changes
-from geobias.audits.names.measure_rarity import (
-    SharedNames,
-    find_shared_names,
-    measure_class,
-    measure_country_spread,
-    measure_rarity,
-    measure_shared_names,
+from geobias.audits.names.inference import (
+    MEN,
+    WOMEN,
+    NamesInference,
+    average_genders,
+    delta_values,
+    find_few_texts,
+    find_smallest_effects,
+    infer_changes,
+    measure_scripts,
+    measure_single_names,
+    subtract_genders,
 )
-from geobias.audits.names.result import (
-    ChangeFromMean,
-    ClassErrors,
-    ClassifierMeasures,
-    CountryChange,
-    CountryNames,
-    GenderChange,
-    GlobalTest,
-    ListedNames,
-    NamesCounts,
-    NamesResult,
-    SubsetMeasures,
-    TextsMeasures,
+from geobias.audits.names.names_alike import (
+    Comparison,
+    compare_alike,
+    explain,
+    find_rest,
+    list_covariates,
+    list_names,
 )
-from geobias.audits.names.scripts import measure_scripts
-from geobias.audits.names.single_names import measure_single_names
+from geobias.audits.names.result import ClassifierReading, NamesResult
+from geobias.audits.names.rows import DELTA, ClassEffect, DeltaEffect, GenderGap, NameList
+from geobias.files import read_block
 from geobias.measures.arrays import LazyValues
-from geobias.measures.change import ErrorRates, change_by_country, confusion, error_rates, hide_rare_changes
+from geobias.measures.change import Change, change_by_country, error_rates, hide_rare_changes, predict_classes
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
-from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
-from geobias.measures.uncertainty import Uncertainty
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, SIGNIFICANT, Estimate, find_standing_out
+from geobias.measures.paired_differences import CountedMean
 from geobias.models.scorer import ModelIdentity
-from geobias.report.results import by_label, number
-from geobias.texts.counterfactuals import GENDERS, Counterfactuals
+from geobias.report.families import find_mirrors
+from geobias.report.results import number
+from geobias.texts.counterfactuals import GENDERS
+
+Rows = dict[str, Any]
+"""Lists of rows by the fields of the result."""
 
 
 def measure_names(design: NamesDesign, answers: tuple[ClassifierAnswers, ...]) -> NamesResult:
     counterfactuals = design.counterfactuals
-    name_units, shown_genders = NameUnits(*counterfactuals.name_units()), counterfactuals.shown_genders()
-    shared_names = find_shared_names(counterfactuals, name_units)
-    countries = list(_list_countries(counterfactuals, shared_names))
-    renaming = _Renaming(design, countries, shown_genders, name_units, shared_names)
+    name_units = NameUnits(*counterfactuals.name_units())
+    countries = list_names(counterfactuals, name_units)
+    renaming = _Renaming(design, counterfactuals.shown_genders(), name_units, countries)
+    rows: Rows = {"classifiers": [], "effects": [], "classes": []}
+    for classifier in answers:
+        for name, some in _measure_classifier(renaming, classifier):
+            rows.setdefault(name, []).extend(some)
+    perplexities = answers[0].perplexities
+    models = [each.model for each in answers] + ([perplexities.model] if perplexities else [])
+    work: Counter[str] = Counter(perplexities_taken=perplexities.texts_scored if perplexities else 0)
+    for classifier in answers:
+        work.update(classifier.work)
     return NamesResult(
         settings=design.settings_for([classifier.model.name for classifier in answers]),
-        models=_list_models(answers),
-        counts=_count(design),
-        countries=renaming.countries,
-        classifiers=[_measure_classifier(renaming, classifier) for classifier in answers],
+        models=_list_once(models),
+        counts=design.count(),
+        perplexity=count_perplexities(perplexities) if perplexities else None,
+        name_lists=countries,
+        examples={classifier.model.name: list_changed_texts(design, classifier) for classifier in answers},
+        **rows,
         constant_answers=list_constant_answers(
             {classifier.model.name: (classifier.original, classifier.renamed) for classifier in answers}
         ),
         language_doubts=design.language_doubts,
-        work=_sum_work(answers),
+        work=dict(work),
         texts=design.texts,
         named=design.named,
         counterfactuals=counterfactuals,
@@ -74,224 +90,259 @@ def measure_names(design: NamesDesign, answers: tuple[ClassifierAnswers, ...]) -
     )
 
 
+def _list_once(models: Sequence[ModelIdentity]) -> list[ModelIdentity]:
+    return [model for i, model in enumerate(models) if model not in models[:i]]
+
+
 @dataclass(frozen=True)
 class _Renaming:
     """The design, and what all classifiers share of it."""
 
     design: NamesDesign
-    countries: list[CountryNames]
     genders: np.ndarray  # texts with names x draws
     name_units: NameUnits
-    shared_names: SharedNames
+    countries: list[NameList]
 
     def crossed_variance(self, counted: np.ndarray) -> CrossedVariance:
-        names_fixed = self.design.options.names == "fixed"
-        return CrossedVariance(self.name_units, self.design.counterfactuals.shape, counted, names_fixed=names_fixed)
+        shape, names_fixed = self.design.counterfactuals.shape, self.design.names_are == "fixed"
+        return CrossedVariance(self.name_units, shape, counted, names_fixed=names_fixed)
 
 
-def _list_countries(counterfactuals: Counterfactuals, shared_names: SharedNames) -> Iterator[CountryNames]:
-    name_lists = counterfactuals.gazetteer
-    for c, code in enumerate(counterfactuals.countries):
-        names = {
-            kind: ListedNames(len(name_lists.names(code, kind)), name_lists.total(code, kind), used)
-            for kind, used in counterfactuals.count_names(c).items()
-        }
-        yield CountryNames(name_lists.country(code), code, names, shared_names.by_country[c])
-
-
-def _count(design: NamesDesign) -> NamesCounts:
-    counterfactuals = design.counterfactuals
-    persons = [person for row in counterfactuals.people for person in row]
-    genders = [person.gender or "unknown" for person in persons if person.has("first")]
-    return NamesCounts(
-        texts=len(design.texts),
-        rows_without_text=design.texts.left_out,
-        copies=design.texts.copies,
-        texts_with_names=len(design.named),
-        people=len(persons),
-        mentions=sum(len(person.mentions) for person in persons),
-        people_by_gender={gender: genders.count(gender) for gender in (*GENDERS, "unknown")},
-        draws=counterfactuals.draws,
-        countries=len(counterfactuals.countries),
-        finder_spans=None if design.finder_spans is None else design.finder_spans.summarise(design.texts.texts),
-        countries_left_out=[counterfactuals.gazetteer.country(code) for code in design.countries_left_out],
-    )
-
-
-def _list_models(answers: Sequence[ClassifierAnswers]) -> list[ModelIdentity]:
-    """Every scored model, once."""
-    models = [classifier.model for classifier in answers]
-    models += [classifier.perplexities.model for classifier in answers if classifier.perplexities]
-    return [model for i, model in enumerate(models) if model not in models[:i]]
-
-
-def _sum_work(answers: Sequence[ClassifierAnswers]) -> dict[str, int]:
-    """How many texts were scored in this run; classifiers share their perplexities."""
-    names = ("texts_scored", "renamed_texts_scored")
-    work = {name: sum(classifier.work[name] for classifier in answers) for name in names}
-    perplexities = answers[0].perplexities
-    return work | {"perplexities_taken": perplexities.texts_scored if perplexities else 0}
-
-
-def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> ClassifierMeasures:
-    design, labels = renaming.design, answers.labels
-    all_texts = np.ones(len(design.texts), dtype=bool)
-    tables = None
-    if answers.threshold is None:
-        counted = np.ones(design.counterfactuals.shape[::2], dtype=bool)
-        counts = confusion(answers.original[design.named], answers.renamed, counted=counted).astype(int).tolist()
-        tables = dict(zip(design.counterfactuals.countries, counts, strict=True))
-    return ClassifierMeasures(
-        model=answers.model,
-        labels=list(labels),
-        multi_label=answers.multi_label,
-        threshold=answers.threshold,
-        positive=[labels[k] for k in answers.positive],
-        negative=[labels[k] for k in answers.negative],
-        counts=answers.counts,
-        notes=list(answers.notes),
-        **vars(_measure_texts(renaming, answers, all_texts)),
-        confusion=tables,
-        subsets=[
-            SubsetMeasures(column=column, value=value, **vars(_measure_texts(renaming, answers, in_subset)))
-            for column, value, in_subset in _list_subsets(design)
+def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> Iterator[tuple[str, list[Any]]]:
+    """Rows over all texts, then over the texts of each subset."""
+    design, model = renaming.design, answers.model.name
+    part = _infer_part(renaming, answers, np.ones(len(design.texts), dtype=bool))
+    variance, inference = part.variance, part.inference
+    comparisons: dict[str | None, Comparison] = {}
+    single = None
+    if variance.text_count >= FEWEST_TEXTS_SHOWN:
+        comparisons = _compare_alike(renaming, answers, part)
+        if answers.has_delta:
+            deltas = make_deltas(design, answers)
+            single = measure_single_names(model, design.counterfactuals, variance, deltas, renaming.genders)
+    for name in ("spreads", "covariates"):
+        yield name, [row for each in comparisons.values() for row in getattr(each, name)]
+    yield "names_alike", [row for each in comparisons.values() for row in each.countries]
+    if single:
+        yield "names", single.effects
+        yield "large_names", single.large
+    yield (
+        "classifiers",
+        [
+            ClassifierReading(
+                model=model,
+                labels=list(answers.labels),
+                multi_label=answers.multi_label,
+                threshold=answers.threshold,
+                positive=[answers.labels[k] for k in answers.positive],
+                negative=[answers.labels[k] for k in answers.negative],
+                **vars(answers.counts),
+                notes=list(answers.notes),
+                names_shown=len(single.effects) if single else None,
+                names_tested=single.tested if single else None,
+                share_of_large_names=single.share_of_large if single else None,
+            )
         ],
     )
+    yield "farthest", inference.list_farthest(answers, renaming.countries)
+    yield "smallest_effects", find_smallest_effects(answers, variance, inference)
+    if answers.has_delta and inference.sums:
+        yield "few_texts", find_few_texts(model, renaming.countries, variance, inference.sums)
+        yield "scripts", measure_scripts(design, answers, variance, inference.sums)
+    if answers.perplexities:
+        yield "correlations", list(measure_correlations(design, renaming.countries, answers, answers.perplexities))
+    yield from _list_rows(renaming, answers, part, None, comparisons)
+    for subset, in_subset in _list_subsets(design):
+        yield from _list_rows(renaming, answers, _infer_part(renaming, answers, in_subset), subset, {})
 
 
-def _list_subsets(design: NamesDesign) -> Iterator[tuple[str, str, np.ndarray]]:
+def make_deltas(design: NamesDesign, answers: ClassifierAnswers) -> LazyValues:
+    original = answers.original[design.named]
+    return LazyValues(lambda texts: delta_values(answers, original, texts))
+
+
+def _list_subsets(design: NamesDesign) -> Iterator[tuple[str, np.ndarray]]:
     """Every value of each subset column (and every language, where there are several), with its texts (bool)."""
     texts = design.texts
     languages = {"language": texts.languages} if len(set(texts.languages)) > 1 else {}
     for column, values in (languages | texts.groups).items():
         for value in sorted(set(values)):
-            yield column, value, np.array(values) == value
+            yield f"{column} {value}", np.array(values) == value
 
 
-def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: np.ndarray) -> TextsMeasures:
-    """Every measure of one classifier over the texts of `in_subset` (bool)."""
+@dataclass(frozen=True)
+class _Part:
+    """What is measured over some of the texts."""
+
+    variance: CrossedVariance
+    change: Change
+    inference: NamesInference
+    genders: dict[str, CountedMean]
+    in_subset: np.ndarray
+
+
+def _infer_part(renaming: _Renaming, answers: ClassifierAnswers, in_subset: np.ndarray) -> _Part:
     design = renaming.design
-    named_in_subset = in_subset[design.named]
-    counted = np.repeat(named_in_subset[:, None], design.counterfactuals.draws, axis=1)
+    original = answers.original[design.named]
+    counted = np.repeat(in_subset[design.named][:, None], design.counterfactuals.draws, axis=1)
     variance = renaming.crossed_variance(counted)
-    designs = {gender: renaming.crossed_variance(counted & (renaming.genders == gender)) for gender in GENDERS}
-    of_gender = {gender: _measure_changes(renaming, answers, design) for gender, design in designs.items()}
-    by_gender = [
-        GenderChange(gender=gender, **vars(country))
-        for gender, (countries, _) in of_gender.items()
-        for country in countries
-    ]
-    sums_by_gender = {gender: inference.sums for gender, (_, inference) in of_gender.items()}
-    has_delta = bool(answers.positive and answers.negative)
-    gaps = subtract_genders(designs, sums_by_gender) if has_delta else None
-    countries, inference = _measure_changes(renaming, answers, variance, gaps)
-    return TextsMeasures(
-        texts=int(in_subset.sum()),
-        texts_with_names=int(named_in_subset.sum()),
-        countries=countries,
-        worst=inference.worst,
-        any_country_differs=GlobalTest(inference.any_country_p),
-        by_gender=by_gender,
-        gender_gaps=list_gender_gaps(renaming.countries, inference),
-        smallest_effects=find_smallest_effects(answers, variance, inference),
-        original_errors=_original_errors(answers, design.named[named_in_subset]),
-        correlations=measure_correlations(design, renaming.countries, answers, answers.perplexities, in_subset)
-        if answers.perplexities
-        else None,
-        few_texts=find_few_texts(renaming.countries, variance, inference.sums) if has_delta else [],
-        scripts=measure_scripts(design, answers, variance, inference.sums),
-        **_measure_rarity(renaming, answers, variance, inference),
+    genders = {}
+    if answers.has_delta:
+        designs = {gender: renaming.crossed_variance(counted & (renaming.genders == gender)) for gender in GENDERS}
+        genders = average_genders(designs, make_deltas(design, answers))
+    change = change_by_country(
+        original,
+        answers.renamed,
+        counted=counted,
+        positive=answers.positive,
+        negative=answers.negative,
+        threshold=answers.threshold,
+        multi_label=answers.multi_label,
     )
+    change = hide_rare_changes(change, texts=variance.text_count)
+    inference = infer_changes(answers, original, change, variance, subtract_genders(genders))
+    return _Part(variance, change, inference, genders, in_subset)
 
 
-def _measure_rarity(
-    renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance, inference: NamesInference
-) -> dict[str, Any]:
-    """Differences as measured and between names alike, of shared and of single names; of too few texts nothing."""
-    if variance.text_count < FEWEST_TEXTS_SHOWN:
-        return {}
-    renamed, genders, countries = renaming.design.counterfactuals, renaming.genders, renaming.countries
-    covariates = list_covariates(renamed, renaming.name_units, answers.name_tokens)
-    classes = [
-        measure_class(answers, k, covariates, genders, variance, countries) for k in inference.list_changed_classes()
-    ]
-    if not answers.positive or not answers.negative:
-        return {"class_differences": classes}
-    original = answers.original[renaming.design.named]
-    deltas = LazyValues(lambda texts: delta_values(answers, original, texts))
+def _compare_alike(renaming: _Renaming, answers: ClassifierAnswers, part: _Part) -> dict[str | None, Comparison]:
+    """Of delta (None), and of the classes that differ between countries."""
+    covariates = list_covariates(renaming.design.counterfactuals, renaming.name_units, answers.name_tokens)
+
+    def predict(label: int, texts: slice) -> np.ndarray:
+        return 100.0 * predict_classes(read_block(answers.renamed, texts), answers.threshold)[..., label]
+
+    values: dict[str | None, LazyValues] = {}
+    if answers.has_delta:
+        values[None] = make_deltas(renaming.design, answers)
+    for k in part.inference.list_changed_classes():
+        values[answers.labels[k]] = LazyValues(partial(predict, k))
     return {
-        "spread": measure_country_spread(deltas, variance, countries),
-        "rarity": measure_rarity(deltas, covariates, genders, variance, countries),
-        "class_differences": classes,
-        "single_names": measure_single_names(renamed, variance, deltas, genders),
-        "shared_names": measure_shared_names(deltas, renaming.shared_names, genders, variance, countries),
+        label: compare_alike(
+            {"model": answers.model.name, "label": label},
+            each,
+            covariates,
+            renaming.genders,
+            part.variance,
+            renaming.countries,
+        )
+        for label, each in values.items()
     }
 
 
-def _measure_changes(
+def _list_rows(
     renaming: _Renaming,
     answers: ClassifierAnswers,
-    variance: CrossedVariance,
-    gender_gaps: tuple[np.ndarray, Uncertainty] | None = None,
-) -> tuple[list[CountryChange], NamesInference]:
-    """The measures of each country over the counted draws."""
-    design, labels, threshold = renaming.design, answers.labels, answers.threshold
-    counted = variance.counted
-    original = answers.original[design.named]
-    change = hide_rare_changes(
-        change_by_country(
-            original,
-            answers.renamed,
-            counted=counted,
-            positive=answers.positive,
-            negative=answers.negative,
-            threshold=threshold,
-            multi_label=answers.multi_label,
-        ),
-        texts=variance.text_count,
-    )
-    codes = design.counterfactuals.countries
-    inference = infer_changes(answers, original, change, variance, codes, gender_gaps)
-    rates = None
-    if answers.truth is not None:
-        rates = error_rates(answers.truth[design.named], answers.renamed, counted=counted, threshold=threshold)
-    countries = [
-        CountryChange(
-            country=country.country,
-            code=country.code,
-            renamed_texts=int(counted.sum()),
-            delta=number(change.delta[c]),
-            change=by_label(labels, change.change[c]),
-            kl=number(change.kl[c]),
-            against_mean=ChangeFromMean(
-                delta=number(change.delta_from_mean[c]),
-                change=by_label(labels, change.change_from_mean[c]),
-                kl=number(change.kl_from_mean[c]),
-                changed_texts=_counts_by_label(labels, change.changed_texts_from_mean[c]),
-            ),
-            inference=inference.at(c, labels),
-            before=_counts_by_label(labels, change.before),
-            after=_counts_by_label(labels, change.after[c]),
-            changed_texts=_counts_by_label(labels, change.changed_texts[c]),
-            errors=None if rates is None else _errors_by_label(labels, rates, c),
-        )
-        for c, country in enumerate(renaming.countries)
+    part: _Part,
+    subset: str | None,
+    comparisons: dict[str | None, Comparison],
+) -> Iterator[tuple[str, list[Any]]]:
+    """The rows that subsets have, too."""
+    change, estimates, countries = part.change, part.inference.estimates, renaming.countries
+    about: dict[str, Any] = {"model": answers.model.name, "subset": subset}
+    shared = [
+        about | {"place": each.place, "code": each.code, "renamed_texts": part.variance.total} for each in countries
     ]
-    return countries, inference
+    told = _tell_countries(
+        countries, [estimates["delta_from_mean"].at(c) for c in range(len(countries))], None, comparisons
+    )
+    yield (
+        "effects",
+        [
+            DeltaEffect(
+                **shared[c],
+                **told[c],
+                label=DELTA,
+                against_originals=estimates["delta"].at(c),
+                kl=estimates["kl"].at(c),
+                kl_from_mean=estimates["kl_from_mean"].at(c),
+                noise_floor=number(part.inference.noise_floor[c]),
+            )
+            for c in range(len(countries))
+        ],
+    )
+    errors = _measure_errors(renaming, answers, part)
+    for k, label in enumerate(answers.labels):
+        from_mean = [estimates["change_from_mean"].at(c, k) for c in range(len(countries))]
+        told = _tell_countries(countries, from_mean, label, comparisons)
+        yield (
+            "classes",
+            [
+                ClassEffect(
+                    **shared[c],
+                    **told[c],
+                    label=label,
+                    against_originals=estimates["change"].at(c, k),
+                    before=int(change.before[k]),
+                    after=int(change.after[c, k]),
+                    changed_texts=int(change.changed_texts[c, k]),
+                    changed_texts_from_mean=int(change.changed_texts_from_mean[c, k]),
+                    **_pick(errors, c, k),
+                )
+                for c in range(len(countries))
+            ],
+        )
+    yield "gender_gaps", list(_list_gender_gaps(countries, part, about))
 
 
-def _counts_by_label(labels: Sequence[str], counts: np.ndarray) -> dict[str, int]:
-    return dict(zip(labels, counts.astype(int).tolist(), strict=True))
+def _tell_countries(
+    countries: Sequence[NameList],
+    estimates: Sequence[Estimate],
+    label: str | None,
+    comparisons: dict[str | None, Comparison],
+) -> list[dict[str, Any]]:
+    """What decides whether a difference is told of its country, and by which size."""
+    mirrors, comparison = find_mirrors(estimates), comparisons.get(label)
+    told = []
+    for c, (country, estimate) in enumerate(zip(countries, estimates, strict=True)):
+        row: dict[str, Any] = {"against_mean": estimate, "p_adjusted": estimate.p_adjusted}
+        row["mirrors"] = countries[mirrors[c]].place if c in mirrors else None
+        if comparison:
+            row["shrunken"] = comparison.shrunken[c]
+            is_clear = estimate.p_adjusted is not None and estimate.p_adjusted < SIGNIFICANT
+            why = explain(comparison.covariates, comparison.countries, [(country.code, estimate)]) if is_clear else None
+            row["reason"] = why.reason if why else None
+            if is_clear and not why and comparison.countries:
+                row["alike"] = find_rest(estimate, comparison.countries[c], label)
+        told.append(row)
+    return told
 
 
-def _original_errors(answers: ClassifierAnswers, rows: np.ndarray) -> ClassErrors | None:
-    """Error rates on these original texts; None without true labels."""
+def _measure_errors(renaming: _Renaming, answers: ClassifierAnswers, part: _Part) -> dict[str, np.ndarray]:
+    """Countries x labels, by the fields of a row; none without true labels."""
     if answers.truth is None:
-        return None
+        return {}
+    named = renaming.design.named
+    rows = named[part.in_subset[named]]
     counted, original = np.ones((len(rows), 1), dtype=bool), answers.original[rows][:, None, None]
-    rates = error_rates(answers.truth[rows], original, counted=counted, threshold=answers.threshold)
-    return _errors_by_label(answers.labels, rates, 0)
+    before = error_rates(answers.truth[rows], original, counted=counted, threshold=answers.threshold)
+    after = error_rates(
+        answers.truth[named], answers.renamed, counted=part.variance.counted, threshold=answers.threshold
+    )
+    repeated = {
+        f"original_{name}": rates.repeat(len(renaming.countries), axis=0) for name, rates in vars(before).items()
+    }
+    return vars(after) | repeated
 
 
-def _errors_by_label(labels: Sequence[str], rates: ErrorRates, country: int) -> ClassErrors:
-    return ClassErrors(**{kind: by_label(labels, values[country]) for kind, values in vars(rates).items()})
+def _pick(arrays: dict[str, np.ndarray], country: int, label: int) -> dict[str, Any]:
+    return {name: number(values[country, label]) for name, values in arrays.items()}
+
+
+def _list_gender_gaps(countries: Sequence[NameList], part: _Part, about: dict[str, Any]) -> Iterator[GenderGap]:
+    """The largest first."""
+    estimates = part.inference.gender_gaps
+    if estimates is None:
+        return
+    gaps = [estimates.at(c) for c in range(len(countries))]
+    marks = find_standing_out(gaps)
+    women, men = part.genders[WOMEN].value, part.genders[MEN].value
+    for c in sorted(range(len(countries)), key=lambda c: -abs(gaps[c].value or 0)):
+        yield GenderGap(
+            **about,
+            place=countries[c].place,
+            code=countries[c].code,
+            women=float(women[c]),
+            men=float(men[c]),
+            difference=gaps[c],
+            stands_out=marks[c],
+        )

@@ -1,37 +1,45 @@
-"""What a names audit measures: for every classifier and country, how far the country's names move it."""
+"""What a names audit measures: its settings and counts, and the lists of rows (`rows.py`) that hold its numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field
 
-from geobias.audits.inputs import TextsSettings
-from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
-from geobias.audits.names.finder_spans import FinderSpans
-from geobias.audits.names.records import (
-    ClassDifferences,
+from geobias.audits.inputs import TextsSettings, describe_copies
+from geobias.audits.labels import is_emotion, label_tone
+from geobias.audits.names.answers import ClassifierAnswers
+from geobias.audits.names.rows import (
+    DELTA,
+    ClassEffect,
+    CountryEffect,
     CountrySpread,
-    FarthestCountries,
+    Covariate,
+    DeltaEffect,
+    FarthestCountry,
     FewTexts,
     GenderGap,
-    NameSharing,
-    PerplexityCorrelations,
-    RarityAdjustment,
+    NameEffect,
+    NameList,
+    NamesAlike,
+    PerplexityCorrelation,
+    PerplexityCounts,
     ScriptGap,
-    SharedNamesEffect,
-    SingleNames,
-    SmallestEffects,
+    SmallestEffect,
 )
-from geobias.audits.names.views import list_tidy_rows, summarise
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
+from geobias.report.families import Family
+from geobias.report.page.charts import Valence
 from geobias.report.results import NOT_SAVED, AuditResult, Number
+from geobias.report.tables import listed
+from geobias.report.tidy import tidy_row
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.user_texts import Texts
+
+KINDNESS, TONE_OF_EMOTIONS = Valence(1, "kinder", "harsher"), Valence(0, "Δ higher", "Δ lower")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +77,20 @@ class NamesSettings:
 
 
 @dataclass(frozen=True)
+class FinderSpans:
+    """What a finder marked as people, and how much of it is doubtful."""
+
+    total: int
+    """Names that the finder marked; handles, hashtags and links do not count."""
+    doubtful: int
+    """Those that are probably not a person, by their words."""
+    doubtful_by_reason: dict[str, int]
+    examples: dict[str, list[str]]
+    """By reason, the most frequent doubtful names."""
+    texts_with_doubtful_spans: int
+
+
+@dataclass(frozen=True)
 class NamesCounts:
     """Numbers of texts scored and left out."""
 
@@ -89,249 +111,201 @@ class NamesCounts:
     """Rows left out because they repeat another text but for names, numbers and case."""
 
 
-@dataclass(frozen=True)
-class ListedNames:
-    """Names of one kind (male, female or last) of one country."""
-
-    left: int
-    """Names in the selected scripts."""
-    total: Annotated[int, Field(alias="of")]
-    used: int
-    """Different names in the renamed texts."""
-
-
-@dataclass(frozen=True)
-class CountryNames:
-    """The list of names of one country."""
-
-    country: str
-    code: str
-    names: dict[str, ListedNames]
-    sharing: NameSharing | None = None
-
-
-@dataclass(frozen=True)
-class ChangeFromMean:
-    """The measures of one country against the mean of all countries, which removes what any renaming does."""
-
-    delta: Number
-    change: dict[str, Number]
-    """Null as in `CountryChange`."""
-    kl: Number
-    changed_texts: dict[str, int] = field(default_factory=dict)
-    """Of each class, the texts whose predictions with this country's names differ from those of the mean country."""
-
-
-@dataclass(frozen=True)
-class EstimatesFromMean:
-    """Intervals and tests of the same."""
-
-    delta: Estimate
-    change: dict[str, Estimate]
-    kl: Estimate
-
-
-@dataclass(frozen=True)
-class CountryInference:
-    """Intervals over texts and names, and tests; p-values of one measure are adjusted over countries and classes."""
-
-    placebo: Number
-    """Split-half noise floor of delta: the 95th percentile of what random halves of the country's names differ by."""
-    delta: Estimate
-    change: dict[str, Estimate]
-    kl: Estimate
-    against_mean: EstimatesFromMean
-
-
-@dataclass(frozen=True)
-class ClassErrors:
-    """Error rates by class, one class against the rest."""
-
-    false_positive: dict[str, Number]
-    false_negative: dict[str, Number]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CountryChange:
-    """What the names of one country do to a classifier, against the original texts and the mean of countries."""
-
-    country: str
-    code: str
-    renamed_texts: int
-    delta: Number
-    """100 times the mean of p(positive) - p(negative), minus the same of the original texts.
-
-    It and `kl` are null where there are fewer than five texts.
-    """
-    change: dict[str, Number]
-    """Predictions of each class, in per cent more than on the original texts.
-
-    Null where there were none, and where the change rests on one to four texts (`changed_texts`): too few.
-    """
-    kl: Number
-    """Mean symmetric Kullback-Leibler divergence from the original texts, in nats."""
-    against_mean: ChangeFromMean
-    inference: CountryInference
-    before: dict[str, int]
-    """Predictions of each class on the original texts, as many times as these were renamed."""
-    after: dict[str, int]
-    """Predictions of each class on the renamed texts."""
-    changed_texts: dict[str, int] = field(default_factory=dict)
-    """Of each class, the texts with a renamed version whose prediction is not that of the original text."""
-    errors: ClassErrors | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class GenderChange(CountryChange):
-    """The same over the renamed texts that show names of one gender only."""
-
-    gender: str
-
-
-@dataclass(frozen=True)
-class GlobalTest:
-    """Whether delta differs between countries at all: the smallest adjusted p-value of a country."""
-
-    p: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextsMeasures:
-    """Every measure of one classifier over some of the texts."""
-
-    texts: int
-    texts_with_names: int
-    countries: list[CountryChange]
-    worst: FarthestCountries
-    any_country_differs: GlobalTest
-    by_gender: list[GenderChange]
-    gender_gaps: list[GenderGap] = field(default_factory=list)
-    """Empty without a delta, and with too few texts of women or of men."""
-    smallest_effects: SmallestEffects | None = None
-    """What the audit could find; null in results of older versions."""
-    original_errors: ClassErrors | None = None
-    correlations: PerplexityCorrelations | None = None
-    spread: CountrySpread | None = None
-    """Of delta; null without one, and where nothing is known of its uncertainty."""
-    rarity: RarityAdjustment | None = None
-    """Null without a delta, with fewer than five texts, and where names do not differ in what is held fixed."""
-    class_differences: list[ClassDifferences] = field(default_factory=list)
-    """Of the classes that are predicted more or less often with the names of some country (adjusted p < 0.10)."""
-    shared_names: list[SharedNamesEffect] = field(default_factory=list)
-    """Countries with enough names of both kinds."""
-    scripts: list[ScriptGap] = field(default_factory=list)
-    """Countries whose names are in Latin script and in another; empty with scripts "all"."""
-    few_texts: list[FewTexts] = field(default_factory=list)
-    """Countries whose intervals of delta are too narrow, since a few texts carry the difference."""
-    single_names: SingleNames | None = None
-    """Null without a delta, and with one draw for each text."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Subset:
-    """The texts with one value in one column."""
-
-    column: str
-    value: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class SubsetMeasures(TextsMeasures, Subset):
-    """The measures over a subset of the texts."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class ClassifierReading:
     """A classifier, and how its labels are read."""
 
-    model: ModelIdentity
+    model: str
     labels: list[str]
     multi_label: bool
     threshold: float | None
     positive: list[str]
     negative: list[str]
-    counts: RenamedTextCounts
+    texts_cut: int
+    """Texts truncated to the model's maximum length."""
+    renamed_texts: int
+    distinct_renamed_texts: int
+    """Each is scored once; counted within blocks of two million renamed texts."""
+    renamed_texts_cut: int
     notes: list[str]
+    """How labels were read and models chosen where the user did not say."""
+    names_shown: int | None = None
+    """Different names in the renamed texts; null without a delta, and with one draw for each text."""
+    names_tested: int | None = None
+    """Of these, names that stand in enough texts."""
+    share_of_large_names: Number = None
+    """Of the variance between names, what comes from `large_names`; null where names do not differ."""
+
+    @property
+    def short_name(self) -> str:
+        return ModelIdentity(self.model, "", None).short_name
+
+    @property
+    def has_delta(self) -> bool:
+        return bool(self.positive and self.negative)
+
+    @property
+    def has_emotions(self) -> bool:
+        """Whether delta is of emotions, which are neither better nor worse for the people in a text."""
+        return any(map(is_emotion, (*self.positive, *self.negative)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierMeasures(TextsMeasures, ClassifierReading):
-    """The measures over all texts, and again over each subset."""
+class ChangedText:
+    """A text whose predictions renaming changes much, with the probabilities of all classes."""
 
-    confusion: dict[str, list[list[int]]] | None = None
-    """By country: how often a text of the first class, by its original, got the second one when it was renamed."""
-    subsets: list[SubsetMeasures] = field(default_factory=list)
+    place: str
+    text_id: str
+    original: str
+    changed: str
+    original_names: list[str]
+    changed_names: list[str]
+    before: dict[str, float]
+    after: dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NamesResult(AuditResult):
-    """How classifiers treat people by the country that their names come from.
-
-    Attributes
-    ----------
-    schema_version : int
-        Version of the format of results.json.
-    audit : str
-        Name of the audit.
-    settings : object
-        Everything that identifies the run.
-    findings : list of Finding
-        The conclusions: the overall answer for each model, then details, then cautions.
-    nondeterministic_models : list of NondeterministicModel
-        Models that gave other answers to the same texts when they were asked twice.
-    versions : dict of str
-        Versions of Python and of the packages that can change a number.
-    work : dict of int
-        How much was computed rather than read from the store. Not saved.
-    folder : Path or None
-        Where the run is saved.
-    models : list of ModelIdentity
-        The classifiers.
-    counts : NamesCounts
-        Numbers of texts, people, mentions and countries, and what was left out.
-    countries : list of CountryNames
-        The countries, and the lists of names that were used.
-    classifiers : list of ClassifierMeasures
-        For each classifier: `countries`, with Δ, the change of each class and KL by country; `worst`, `by_gender`,
-        `correlations`, `rarity` and `subsets`.
-    texts : Texts or None
-        The texts. Not saved.
-    named : numpy.ndarray or None
-        Positions of the texts that name somebody. Not saved.
-    counterfactuals : Counterfactuals or None
-        The renamed texts. Not saved.
-    answers : tuple of ClassifierAnswers
-        Probabilities of every classifier for every text. Not saved.
-
-    Notes
-    -----
-    Returned by `audit_names`. Printing it shows the findings.
+    """How classifiers treat people by the country that their names come from: returned by `audit_names`.
 
     Examples
     --------
     >>> result = geobias.audit_names("embedded/sentiment", out="runs/names")  # doctest: +SKIP
     >>> result.findings[0].sentence  # doctest: +SKIP
-    >>> result.classifiers[0].countries[0].inference.against_mean.delta  # doctest: +SKIP
+    >>> result.effects[0].against_mean  # doctest: +SKIP
     """
 
     audit: Literal["names"] = "names"
     settings: NamesSettings
     models: list[ModelIdentity]
+    """The classifiers, and the language model of the perplexities."""
     counts: NamesCounts
-    countries: list[CountryNames]
-    classifiers: list[ClassifierMeasures]
+    """Numbers of texts, people, mentions and countries, and what was left out."""
+    perplexity: PerplexityCounts | None = None
+    """Null where none were asked for."""
+    classifiers: list[ClassifierReading]
+    """How their labels were read."""
+    effects: list[DeltaEffect]
+    """Delta and divergence, by country."""
+    classes: list[ClassEffect]
+    """Predictions of every class, by country."""
+    farthest: list[FarthestCountry] = field(default_factory=list)
+    """Of each classifier in delta and in each class; none where nothing is known of the uncertainty."""
+    smallest_effects: list[SmallestEffect] = field(default_factory=list)
+    """What the audit could find."""
+    spreads: list[CountrySpread] = field(default_factory=list)
+    covariates: list[Covariate] = field(default_factory=list)
+    names_alike: list[NamesAlike] = field(default_factory=list)
+    """Of delta and of classes that countries differ in; none where nothing had to be held fixed, or could be."""
+    gender_gaps: list[GenderGap] = field(default_factory=list)
+    """Empty without a delta, and with too few texts of women or of men."""
+    scripts: list[ScriptGap] = field(default_factory=list)
+    """Countries whose names are in Latin script and in another; empty with scripts "all"."""
+    few_texts: list[FewTexts] = field(default_factory=list)
+    large_names: list[NameEffect] = field(default_factory=list)
+    """Names that move delta by more than 5 points, the largest first."""
+    name_lists: list[NameList]
+    """The countries, and the lists of names that were used."""
+    correlations: list[PerplexityCorrelation] = field(default_factory=list)
+    examples: dict[str, list[ChangedText]] = field(default_factory=dict, repr=False)
+    """By classifier, the texts that change most."""
+    names: Annotated[list[NameEffect], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
+    """All names: tables/names.csv."""
     texts: Annotated[Texts | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    """Not saved."""
     named: Annotated[np.ndarray | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    """Positions of the texts that name somebody. Not saved."""
     counterfactuals: Annotated[Counterfactuals | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    """The renamed texts. Not saved."""
     answers: Annotated[tuple[ClassifierAnswers, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
+    """Probabilities of every classifier for every text. Not saved."""
 
     @property
     def model_identities(self) -> list[ModelIdentity]:
         return self.models
 
+    def find_model(self, entry: ClassifierReading) -> ModelIdentity:
+        return next(model for model in self.models if model.name == entry.model)
+
+    def list_deltas(self, model: str, subset: str | None = None) -> list[DeltaEffect]:
+        return [row for row in self.effects if (row.model, row.subset) == (model, subset)]
+
+    def list_classes(self, model: str, subset: str | None = None) -> list[ClassEffect]:
+        return [row for row in self.classes if (row.model, row.subset) == (model, subset)]
+
+    def list_subsets(self) -> list[str]:
+        return list(dict.fromkeys(row.subset for row in self.effects if row.subset is not None))
+
     def summarise(self) -> Iterator[str]:
-        return summarise(self)
+        counts, names = self.counts, [entry.short_name for entry in self.classifiers]
+        copies = describe_copies(counts.texts, counts.copies)
+        yield (
+            f"{listed(names)} on {counts.texts_with_names:,} texts{copies} with names "
+            f"of {counts.countries} countries, {counts.draws} draws each"
+        )
 
     def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
-        """All texts together; tables/*.csv have genders and subsets."""
-        return list_tidy_rows(self)
+        """Over all texts: delta of every country against the mean of countries, then all other measures."""
+        for against in ("mean of countries", "originals"):
+            for entry in self.classifiers:
+                for row, measure, label, from_mean, from_originals in self._list_measures(entry):
+                    about = {key: getattr(row, key) for key in row.keys}
+                    estimate = from_originals if against == "originals" else from_mean
+                    yield tidy_row(about, measure, estimate, label=label, against=against)
+
+    def _list_measures(
+        self, entry: ClassifierReading
+    ) -> Iterator[tuple[CountryEffect, str, str | None, Estimate, Estimate]]:
+        """A row with the name of a measure, its class, and the measure against both references."""
+        deltas = self.list_deltas(entry.model)
+        if entry.has_delta:
+            yield from ((row, "delta", None, row.against_mean, row.against_originals) for row in deltas)
+        for each in self.list_classes(entry.model):
+            yield each, "change", each.label, each.against_mean, each.against_originals
+        yield from ((row, "kl", None, row.kl_from_mean, row.kl) for row in deltas)
+
+
+def make_families(result: NamesResult, entry: ClassifierReading) -> list[Family[CountryEffect]]:
+    """What is compared: delta; of a classifier without it every class."""
+    return [make_delta_family(result, entry)] if entry.has_delta else make_class_families(result, entry)
+
+
+def make_delta_family(result: NamesResult, entry: ClassifierReading) -> Family[CountryEffect]:
+    valence = TONE_OF_EMOTIONS if entry.has_emotions else KINDNESS
+    return Family(result.find_model(entry), DELTA, _list_tested(result.list_deltas(entry.model)), valence)
+
+
+def make_class_families(result: NamesResult, entry: ClassifierReading) -> list[Family[CountryEffect]]:
+    """Of every class; of two that complement each other, of the one that says more: tested, and the rarer."""
+    rows = result.list_classes(entry.model)
+    labels = list(entry.labels)
+    if len(labels) == 2 and not entry.multi_label and entry.threshold is None:
+        labels.remove(max(labels, key=lambda label: _rank_complement([row for row in rows if row.label == label])))
+    return [
+        Family(
+            result.find_model(entry),
+            label,
+            _list_tested([row for row in rows if row.label == label]),
+            Valence(find_tone(entry, label), f"more {label}", f"less {label}"),
+        )
+        for label in labels
+    ]
+
+
+def _rank_complement(rows: Sequence[ClassEffect]) -> tuple[int, int]:
+    untested = sum(row.estimate.value is None or row.p_adjusted is None for row in rows)
+    return untested, sum(row.after for row in rows)
+
+
+def _list_tested(rows: Sequence[CountryEffect]) -> list[CountryEffect]:
+    """One country is its own mean."""
+    return [row for row in rows if row.estimate.value is not None and row.p_adjusted is not None and len(rows) > 1]
+
+
+def find_tone(entry: ClassifierReading, label: str | None) -> int:
+    """1 where more (of the class) is better for the person, -1 where it is worse, 0 where the labels do not say."""
+    if entry.has_emotions or (label is not None and is_emotion(label)):
+        return 0
+    if label is None:
+        return 1
+    return (label in entry.positive) - (label in entry.negative) if entry.has_delta else label_tone(label)

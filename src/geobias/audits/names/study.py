@@ -10,16 +10,15 @@ import numpy as np
 
 from geobias.audits.labels import find_label_tones, read_true_labels
 from geobias.audits.languages import count_other_languages
-from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
-from geobias.audits.names.covariates import count_name_tokens
-from geobias.audits.names.design import NamesDesign
-from geobias.audits.names.gaps import explain_missing_data
+from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts, score_perplexities
+from geobias.audits.names.design import NamesDesign, explain_missing_data
 from geobias.audits.names.measure import measure_names
-from geobias.audits.names.perplexity import score_perplexities
+from geobias.audits.names.names_alike import count_name_tokens
+from geobias.audits.names.report import describe_spans
 from geobias.audits.names.result import NamesResult, NamesSettings
-from geobias.audits.names.scripts import describe_own_scripts
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, timed
 from geobias.audits.study import ClassifierStudy, RunOptions
+from geobias.checks import check_number
 from geobias.engine.ask import Answers, ask, ask_in_blocks
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
@@ -27,7 +26,11 @@ from geobias.measures.uncertainty import ROUNDING
 from geobias.models.answers import refuse_unused_prompt
 from geobias.models.load import load_perplexity_scorer
 from geobias.models.scorer import UNREADABLE, Classifier, Scorer
+from geobias.report.tables import console, titled_table
 from geobias.texts.counterfactuals import Counterfactuals
+
+WARNING = "These are real texts. Some may be offensive; they are shown to check the renaming, nothing else."
+COUNTRIES_PREVIEWED, MOST_PREVIEWED = 3, 10_000
 
 
 class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
@@ -48,7 +51,7 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         return self.design.settings_for(self.classifier_names)
 
     def load(self, device: str, dtype: str) -> list[Classifier]:
-        classifiers, lm = super().load(device, dtype), self.design.options.perplexity
+        classifiers, lm = super().load(device, dtype), self.design.perplexity
         if lm is not None:
             self.perplexity_scorer = load_perplexity_scorer(lm, None, device=device, dtype=dtype)
         return classifiers
@@ -86,25 +89,55 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         classifiers = self.load(self.options.device, self.options.dtype)
         texts, countries, draws = renamed.shape
         steps = [timed(classifier.name, classifier, renamed) for classifier in classifiers]
-        own = design.own_scripts
+        own, more = design.own_scripts, ""
         if own:
+            scripts = ", ".join(own.gazetteer.country(code) for code in own.countries)
+            more = f", and {own.draws} draws of names in their own script for {scripts}"
             steps += [timed(f"{each.name}: names in their own script", each, own) for each in classifiers]
         if self.perplexity_scorer is not None:
-            scored = renamed.part(range(texts), design.options.perplexity_draws)
+            scored = renamed.part(range(texts), design.perplexity_draws)
             steps.append(
                 timed(f"perplexity by {self.perplexity_scorer.identity().name}", self.perplexity_scorer, scored)
             )
         return Plan(
-            f"{texts:,} of {len(design.texts):,} texts name somebody; {countries} countries x {draws} draws"
-            f"{describe_own_scripts(own)}.",
+            f"{texts:,} of {len(design.texts):,} texts name somebody; {countries} countries x {draws} draws{more}.",
             steps,
             [self._smallest_effect(classifier) for classifier in classifiers],
         )
 
+    def preview(self, count: int) -> None:
+        """Show texts with their renamed versions, of other countries each, so that all are seen, then doubtful spans"""
+        check_number("--preview", count, 1, MOST_PREVIEWED)
+        design, renamed, out = self.design, self.design.counterfactuals, console()
+        texts, countries, _ = renamed.shape
+        table = titled_table(f"{texts:,} of {len(design.texts):,} texts name somebody; the first draw of some")
+        table.add_column("original", overflow="fold", ratio=1)
+        table.add_column("country", no_wrap=True)
+        table.add_column("renamed", overflow="fold", ratio=1)
+        for i in range(min(count, texts)):
+            positions = dict.fromkeys((i * COUNTRIES_PREVIEWED + k) % countries for k in range(COUNTRIES_PREVIEWED))
+            for k, c in enumerate(positions):
+                original = renamed.texts[i] if k == 0 else ""
+                table.add_row(original, renamed.gazetteer.country(renamed.countries[c]), renamed.at(i, c, 0))
+            table.add_section()
+        out.print(WARNING, style="bold")
+        out.print(table)
+        if design.finder_spans is None:
+            return
+        treatment = "not renamed" if design.doubtful == "drop" else "renamed too"
+        doubtful = titled_table(f"Doubtful spans, {treatment}", ("span", "why", "text"))
+        pairs = zip(design.texts.texts, design.finder_spans.doubtful, strict=True)
+        spans = [(text, span) for text, each in pairs for span in each]
+        for text, span in spans[:count]:
+            doubtful.add_row(text[span.start : span.end], span.reason, text)
+        if spans:
+            out.print(doubtful)
+        out.print(describe_spans(design.finder_spans.summarise(design.texts.texts), design.finder, design.doubtful))
+
     def _read_labels(self, classifier: Classifier) -> tuple[list[int], list[int], np.ndarray | None, tuple[str, ...]]:
         """Positions of the positive and the negative labels, the true labels of the texts, and how they were read."""
         design, name, labels = self.design, classifier.name, classifier.labels
-        several_fit = classifier.multi_label or design.options.threshold is not None
+        several_fit = classifier.multi_label or design.threshold is not None
         truth, notes = read_true_labels(design.texts, name, labels, several_fit=several_fit)
         tones = find_label_tones(name, labels, design.positive, design.negative)
         return *tones, truth, classifier.notes + notes
@@ -130,7 +163,7 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
             multi_label=classifier.multi_label,
             positive=positive,
             negative=negative,
-            threshold=default_threshold if design.options.threshold is None else design.options.threshold,
+            threshold=default_threshold if design.threshold is None else design.threshold,
             original=originals.scores[:, : len(labels)],
             renamed=renamed.scores.reshape(*design.counterfactuals.shape, -1)[..., : len(labels)],
             truth=truth,
@@ -159,7 +192,7 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         rows = np.unique(np.linspace(0, len(renamed.texts) - 1, PILOT_TEXTS).astype(int))
         positive, negative = find_label_tones(classifier.name, classifier.labels, design.positive, design.negative)
         pilot = _crossed_variance(renamed.part(rows, PILOT_DRAWS), design)
-        missing = explain_missing_data(*renamed.shape, names_fixed=design.options.names == "fixed")
+        missing = explain_missing_data(*renamed.shape, names_fixed=design.names_are == "fixed")
         if not positive or not negative:
             return f"{classifier.name}: no Δ, and so no smallest effect to plan with."
         if missing is not None:
@@ -191,4 +224,4 @@ def count_unreadable(answers: Answers, texts: Sequence[str]) -> tuple[str, ...]:
 def _crossed_variance(renamed: Counterfactuals, design: NamesDesign) -> CrossedVariance:
     counted = np.ones((len(renamed.texts), renamed.draws), dtype=bool)
     names = NameUnits(*renamed.name_units())
-    return CrossedVariance(names, renamed.shape, counted, names_fixed=design.options.names == "fixed")
+    return CrossedVariance(names, renamed.shape, counted, names_fixed=design.names_are == "fixed")

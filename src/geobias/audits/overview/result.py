@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from geobias.errors import InputError
-from geobias.report.browser import open_page
 from geobias.report.findings import Finding, state_verdict, with_role
-from geobias.report.notebook_html import render_result
+from geobias.report.notebook import render_result
 from geobias.report.results import AuditResult
 from geobias.report.run_folder import PAGE
+from geobias.report.runs import open_page
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.inputs import load_texts
-from geobias.audits.names.perplexity import score_originals
+from geobias.audits.names.answers import score_originals
 from geobias.checks import describe_choices
 from geobias.engine.ask import ask
 from geobias.errors import InputError

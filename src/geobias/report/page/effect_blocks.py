@@ -30,11 +30,13 @@ def make_effect_chart(
     findings: Sequence[Finding],
     more: Mapping[str, str] = MappingProxyType({}),
     places: int = 3,
+    floor: bool = False,
 ) -> Chart:
     """A dot with its interval for each place, from high to low; its title says which stand out.
 
     `words` go around the places in the title: "naming", "makes negative likelier", "makes negative less likely". `more`
-    has further columns of the chart's rows, each with the field of the effects that it shows.
+    has further columns of the chart's rows, each with the field of the effects that it shows. With `floor`, one of them
+    is the noise floor.
     """
     before, above, below = words
     higher, lower = ([effect.title for effect in family.list_standing_out(sign)] for sign in (1, -1))
@@ -53,7 +55,9 @@ def make_effect_chart(
     if len(rows) > 2 * SHOWN_EACH_WAY:
         reading += f" The {SHOWN_EACH_WAY} highest and the {SHOWN_EACH_WAY} lowest of {len(rows):,}."
         rows = [*rows[:SHOWN_EACH_WAY], *rows[-SHOWN_EACH_WAY:]]
-    spec = dots(rows, label="place", title=axis, order=[row["place"] for row in rows], valence=family.valence)
+    spec = dots(
+        rows, label="place", title=axis, order=[row["place"] for row in rows], valence=family.valence, floor=floor
+    )
     return Chart(
         block_id, title, reading, f"Places by {axis}. {describe_ends(rows, 'place', places, unit)}", spec, rows
     )

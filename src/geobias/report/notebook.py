@@ -1,19 +1,79 @@
-"""`result.plot()`: one measure of a result as an Altair chart, drawn from the rows of `to_frame`."""
+"""A result in a notebook: what it is, the verdict, the findings and the rows of its main measure; and `result.plot()`.
+
+Text and lines of the HTML have the colours that the notebook gives them, so that both light and dark themes show it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from geobias.checks import describe_choices
 from geobias.errors import InputError
+from geobias.report.findings import Finding, state_verdict
 
 if TYPE_CHECKING:
     import altair as alt
 
 PLACES = ("place", "country", "region", "countries")  # columns that name what a row is about
 MODELS = ("model", "second_model")
-MOST_ROWS = 40  # with more places the chart shows both ends
+MOST_DOTS = 40  # with more places the chart shows both ends
+MOST_ROWS = 20
+LABEL_WEIGHTS = {"clear": "font-weight:bold", "not testable": "border-style:dashed", "caution": "font-style:italic"}
+_BORDER = "border-bottom:1px solid rgba(128,128,128,.4)"
+_CELL = "padding:2px 10px 2px 0;background:none"
+
+
+_LABEL = "display:inline-block;padding:0 7px;margin-right:6px;border:1px solid;border-radius:9px;font-size:85%"
+
+
+def render_result(lines: Sequence[str], rows: Iterable[Mapping[str, Any]], findings: Sequence[Finding] = ()) -> str:
+    """The lines of a summary, the findings, and a table of the first rows; columns without any value are left out."""
+    shown = list(islice(rows, MOST_ROWS + 1))
+    more = len(shown) > MOST_ROWS
+    shown = shown[:MOST_ROWS]
+    title, *others = (escape(line) for line in lines)
+    parts = ["<div>", f"<p><b>{title}</b>", *(f"<br>{line}" for line in others), "</p>"]
+    if findings:
+        parts += [f"<p><b>{escape(state_verdict(findings))}</b></p>", *map(_render_finding, findings)]
+    columns = [name for name in (shown[0] if shown else ()) if any(row[name] is not None for row in shown)]
+    if columns:
+        parts += ['<table style="border-collapse:collapse;background:none">', _render_header(columns)]
+        parts += [_render_row([row[name] for name in columns]) for row in shown]
+        parts.append("</table>")
+    if more:
+        parts.append(f"<p>The first {MOST_ROWS} rows. <code>to_frame()</code> has all of them, and all measures.</p>")
+    return "\n".join([*parts, "</div>"])
+
+
+def _render_finding(finding: Finding) -> str:
+    label = f'<span style="{_LABEL};{LABEL_WEIGHTS.get(finding.label, "")}">{escape(finding.label_with_size)}</span>'
+    return f'<p style="margin:4px 0">{label}{escape(finding.sentence)}</p>'
+
+
+def _render_header(columns: Sequence[str]) -> str:
+    cells = "".join(f'<th style="{_CELL};{_BORDER};text-align:left">{escape(name)}</th>' for name in columns)
+    return f"<tr>{cells}</tr>"
+
+
+def _render_row(values: Sequence[Any]) -> str:
+    return f"<tr>{''.join(map(_render_cell, values))}</tr>"
+
+
+def _render_cell(value: Any) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    align = "right" if is_number else "left"
+    return f'<td style="{_CELL};text-align:{align}">{escape(_format_value(value))}</td>'
+
+
+def _format_value(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def plot_rows(rows: Iterable[Mapping[str, Any]], choices: Mapping[str, str | None]) -> alt.LayerChart:
@@ -28,8 +88,8 @@ def plot_rows(rows: Iterable[Mapping[str, Any]], choices: Mapping[str, str | Non
     models = list(dict.fromkeys(_get_model(row) for row in selection))
     ranked = sorted(selection, key=lambda row: -row["value"])
     names = list(dict.fromkeys(row[place] for row in ranked))
-    if len(names) > MOST_ROWS:
-        names = [*names[: MOST_ROWS // 2], *names[-MOST_ROWS // 2 :]]
+    if len(names) > MOST_DOTS:
+        names = [*names[: MOST_DOTS // 2], *names[-MOST_DOTS // 2 :]]
     shown = [
         {**row, "model": _get_model(row), "marked": row["is_marked"]} for row in ranked if row[place] in set(names)
     ]
