@@ -114,8 +114,3 @@ def test_several_scores_of_one_model_are_told_apart(
     rows = [line for line in out.splitlines() if line.startswith((" regions", "regions"))]
     assert len(rows) == 2 and "(aul)" in rows[0] and "(conditional)" in rows[1]
     assert "side by side" not in out
-
-
-def test_help_groups_the_options(run: Run) -> None:
-    out = run("regions", "--help")[1]
-    assert "Input" in out and "Statistics" in out and "--placebo" in out
