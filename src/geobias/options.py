@@ -8,8 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from geobias.texts import DEFAULT_TEMPLATE
-
 # The groups of options in `geobias COMMAND --help`.
 INPUT, MODEL, TRAINING, STATISTICS = "Input", "Model", "Training", "Statistics"
 COMPUTE, OUTPUT = "Compute", "Output"
@@ -45,9 +43,6 @@ TextFiles = Annotated[
     ),
 ]
 Column = Annotated[str, option(INPUT, "Column of --texts that holds the text.")]
-Continents = Annotated[
-    str | None, option(INPUT, "Use only these continents, by code or name: EU,Africa (default: all).")
-]
 Countries = Annotated[
     str | None, option(INPUT, "Use only these countries, by code or name: FR,DEU,Nigeria (default: all).")
 ]
@@ -83,11 +78,6 @@ PromptText = Annotated[
 ]
 Calibrate = Annotated[
     bool, option(MODEL, "Subtract a language model's label bias, measured on an empty text.", "--calibrate")
-]
-Cities = Annotated[str, option(INPUT, "Each country's N largest cities; 0 for none, or 'all'.")]
-Templates = Annotated[
-    list[str] | None,
-    option(INPUT, f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}"),
 ]
 Prefix = Annotated[str, option(INPUT, "Sentence to put before every text, with {region}.")]
 NameSpans = Annotated[
