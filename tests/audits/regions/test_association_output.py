@@ -47,7 +47,9 @@ def silence(result: RegionsResult, marked: int = 0, p_adjusted: float | None = N
     association = result.association
     assert association is not None and association.signal is not None
     nothing = Estimate(-0.1, -0.2, 0.05, 0.5, 0.5)
-    signal = replace(association.signal, beyond_names=nothing, beyond_fame=nothing, p_names=1.0, p_regions=1.0)
+    signal = replace(
+        association.signal, beyond_names=nothing, beyond_fame=nothing, p_names=1.0, p_regions=1.0, p_together=1.0
+    )
     words = [next(row for row in result.associations if row.id == region.id) for region in result.region_associations]
     times = Estimate(2.0, 1.5, 2.5, 1e-6, p_adjusted)
     return replace(
@@ -89,7 +91,7 @@ def test_findings_can_be_made_again_from_a_saved_result(saved: RegionsResult) ->
 def test_evidence_is_never_stronger_than_the_overall_test(saved: RegionsResult) -> None:
     """A pair may be marked where the test of everything is not clear."""
     result = add_findings(silence(saved, 1, 0.02))
-    assert result.findings[0].p_adjusted == pytest.approx(0.06) and result.findings[0].evidence == "suggestive"
+    assert result.findings[0].p_adjusted == pytest.approx(0.08) and result.findings[0].evidence == "suggestive"
     assert [each.evidence for each in details(result)] == ["suggestive"]
     assert add_findings(silence(saved)).findings[0].evidence == "none"
 
@@ -138,8 +140,8 @@ def test_a_pair_has_the_p_of_the_answer_that_rests_on_it(saved: RegionsResult) -
     findings = list(list_findings(silence(saved, 1, 0.004)))
     answer, detail = findings[0], next(finding for finding in findings if finding.role == "detail")
     assert answer.measure == detail.measure == "association" and detail.subject == saved.region_associations[0].name
-    assert answer.p_adjusted == detail.p_adjusted == pytest.approx(3 * 0.004)  # pairs, single regions and the signal
-    assert "p = 0.012" in answer.sentence and "p = 0.012" in detail.sentence
+    assert answer.p_adjusted == detail.p_adjusted == pytest.approx(4 * 0.004)  # pairs, regions, all together, signal
+    assert "p = 0.016" in answer.sentence and "p = 0.016" in detail.sentence
 
 
 def test_more_than_a_name_is_not_yet_more_than_fame(saved: RegionsResult) -> None:

@@ -106,8 +106,7 @@ def measure_association(design: RegionsDesign, answers: RegionsAnswers) -> Assoc
     estimates = _require_known_places(against_names, fame) if fame else against_names
     if len(scored.totals) < 2:  # a pair in a single sentence may be its wording
         estimates, against_names = Estimates.unknown(estimates.value), Estimates.unknown(against_names.value)
-    value = estimates.value
-    invented_mean = None if places.invented is None else places.invented.mean(axis=0)
+    value, invented_mean = estimates.value, None if places.invented is None else places.invented.mean(axis=0)
     rated, compare = _group_valence(words), partial(_compare_groups, places, fame)
     tones = compare(rated) if rated else None
     contrasts = {topic: compare([rows]) for topic, rows in _group_topics(words).items()}

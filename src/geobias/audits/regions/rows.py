@@ -303,7 +303,6 @@ class KnownOffensive:
     """How many times as likely offensive attributes are of their countries as of the average country, relative to other
     attributes (geometric mean)."""
     inoffensive_times: Estimate
-    """The same of attributes that are not offensive."""
     ratio: Estimate
     """Offensive attributes divided by others, within countries."""
 
@@ -318,7 +317,6 @@ class OffensivePair:
     times: float
     """How many times as likely as of the average country, relative to other attributes."""
     is_stereotype: bool
-    """Whether most annotators call it a stereotype."""
     offensiveness: float
 
 
