@@ -20,9 +20,11 @@ GAP = "..."
 FILES = "Every number: tables/*.csv and results.json; what models answered: *.parquet."
 
 
-def draw_summary(report: Report, width: int) -> RichTable:
-    """The table below the findings."""
-    return draw_table(next(table for table in report.tables(TERMINAL) if table.id == report.summary), TERMINAL, width)
+def draw_summary(report: Report, width: int) -> Iterator[RenderableType]:
+    """The table below the findings, and the line below it."""
+    yield draw_table(next(table for table in report.tables(TERMINAL) if table.id == report.summary), TERMINAL, width)
+    if report.summary_note:
+        yield Text(report.summary_note, style="dim")
 
 
 def draw_full(report: Report, width: int) -> Iterator[RenderableType]:
