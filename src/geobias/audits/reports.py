@@ -15,7 +15,7 @@ from rich.console import RenderableType
 
 from geobias.audits.registry import get_audit
 from geobias.models.scorer import ModelIdentity
-from geobias.report import render
+from geobias.report import declarations
 from geobias.report.declarations import EVERYWHERE, Column, Report, Table
 from geobias.report.number_tree import WORST, GateNumber, NumberTree, TreeNumber, join_path, make_tree, model_names
 from geobias.report.page.blocks import Section
@@ -64,20 +64,20 @@ def describe(result: AuditResult) -> str:
 
 def draw_summary(result: AuditResult, width: int) -> list[RenderableType]:
     """What stands below the findings on the terminal."""
-    return list(render.draw_summary(make_report(result), width))
+    return list(declarations.draw_summary(make_report(result), width))
 
 
 def draw_full(result: AuditResult, width: int) -> list[RenderableType]:
     """What `--full` prints below the findings."""
-    return list(render.draw_full(make_report(result), width))
+    return list(declarations.draw_full(make_report(result), width))
 
 
 def make_section(run: FinishedRun[Any], name: str) -> Section:
-    return render.make_section(make_report(run.result), name)
+    return declarations.make_section(make_report(run.result), name)
 
 
 def list_card_rows(result: AuditResult) -> list[dict[str, str]]:
-    return list(render.list_card_rows(make_report(result)))
+    return list(declarations.list_card_rows(make_report(result)))
 
 
 def find_number_tree(result: AuditResult) -> NumberTree | None:

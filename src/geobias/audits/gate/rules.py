@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias import __version__
-from geobias.audits.constant_answers import REASON
+from geobias.audits.doubts import REASON
 from geobias.audits.reports import find_number_tree
 from geobias.checks import suggest
 from geobias.errors import InputError
