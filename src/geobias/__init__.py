@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from geobias.audits.evidence.manifest import verify_evidence
     from geobias.audits.find.audit import audit_finders
     from geobias.audits.find.result import FindResult
-    from geobias.audits.finished_runs import read_run, write_report
-    from geobias.audits.gate.audit import gate
+    from geobias.audits.finished_runs import gate, read_run, write_report
     from geobias.audits.gate.report import GateReport
     from geobias.audits.mitigate.audit import mitigate
     from geobias.audits.mitigate.result import MitigateResult
@@ -69,7 +68,7 @@ _MODULES = {  # where each public name is defined
     "audit_regions": "geobias.audits.regions.audit",
     "compare": "geobias.audits.compare.audit",
     "export": "geobias.integrations",
-    "gate": "geobias.audits.gate.audit",
+    "gate": "geobias.audits.finished_runs",
     "load": "geobias.models.load",
     "load_classifier": "geobias.models.load",
     "mitigate": "geobias.audits.mitigate.audit",

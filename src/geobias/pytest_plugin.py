@@ -55,7 +55,7 @@ def geobias_gate(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 def check_gate(item: pytest.Item, run: AuditResult | str | Path, rules: Sequence[str]) -> None:
     """Fail a test with the table of all rules unless they hold; bad input fails it with one line."""
-    from geobias.audits.gate.audit import gate
+    from geobias.audits.finished_runs import gate
     from geobias.audits.gate.report import gate_text
     from geobias.errors import InputError
 

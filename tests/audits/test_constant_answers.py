@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.constant_answers import REASON, varies
+from geobias.audits.doubts import REASON, varies
 from tests.conftest import SCORE_ONLY, Run, spell
 
 MODEL = """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.languages import count_other_languages, is_other_language
+from geobias.audits.doubts import count_other_languages, is_other_language
 from geobias.errors import InputError
 from geobias.report.findings import with_role
 from geobias.texts.user_texts import sample_texts

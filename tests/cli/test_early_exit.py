@@ -188,7 +188,7 @@ def pooled(texts):
 @pytest.mark.slow
 def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, own_store: Path) -> None:
     (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")
-    code = "import sys; from geobias.cli import early_exit, main; early_exit.SECONDS_BETWEEN_INTERRUPTS = 0.0; main()"
+    code = "import sys; from geobias import cli; cli.SECONDS_BETWEEN_INTERRUPTS = 0.0; cli.main()"
     command = [sys.executable, "-c", code, "regions", "stubborn:swallow", *COUNTRIES]
     process = start(command, tmp_path)
     process.send_signal(signal.SIGTERM)
@@ -204,7 +204,7 @@ def test_a_signal_that_reaches_a_child_at_once_ends_it() -> None:
         "import os, signal, time\n"
         # Hooks run in the order of registration: this signal comes before geobias restores the handlers.
         "os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
-        "from geobias.cli.early_exit import StopSignals\n"
+        "from geobias.cli import StopSignals\n"
         "with StopSignals():\n"
         "    child = os.fork()\n"
         "    if child == 0:\n"

@@ -9,8 +9,7 @@ import pytest
 
 from geobias.report.colours import DARK_TONES, FADING, LIGHT_TONES, THEMES, mix
 from geobias.report.page.blocks import Row
-from geobias.report.page.charts import Valence, dots, heat, place_ratio_ticks
-from geobias.report.page.ratio_heat import ratio_heat
+from geobias.report.page.charts import Valence, dots, heat, place_ratio_ticks, ratio_heat
 
 KINDNESS = Valence(1, "kinder", "harsher")
 PAPER = {"light": "#fdfdfb", "dark": "#191918"}  # of page.css

@@ -1,4 +1,4 @@
-"""Titles in words and cells of tables: never stronger than the tests behind them."""
+"""Titles in words: never stronger than the tests behind them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Evidence, Finding
-from geobias.report.page.charts import Valence
-from geobias.report.page.country_blocks import Difference, estimate_cells, title_differences
+from geobias.report.page.effect_blocks import Difference, title_differences
 
 MODEL = ModelIdentity(name="a/long/path/judge", fingerprint=None, score="classes")
 TESTED = [Estimate(-3.0, -4.0, -2.0, 0.001, 0.004), Estimate(0.1, -1.0, 1.2, 0.5, 0.9)]
@@ -50,14 +49,3 @@ def test_a_title_is_no_stronger_than_the_finding(evidence: Evidence, expected: s
 
 def test_without_a_test_the_title_says_so() -> None:
     assert title([], [Estimate(5.0, None, None, None, None)]) == "path/judge: too little data to tell"
-
-
-@pytest.mark.parametrize(
-    ("value", "p", "evidence"),
-    [(-3.0, 0.01, "clear: harsher"), (3.0, 0.07, "suggestive: kinder"), (3.0, 0.4, "no evidence"),
-     (3.0, None, "not testable")],
-)  # fmt: skip
-def test_the_evidence_of_a_row_in_words(value: float, p: float | None, evidence: str) -> None:
-    cells = estimate_cells(Estimate(value, value - 1, value + 1, p, p), 1, Valence(1, "kinder", "harsher"))
-    assert cells["evidence"] == evidence and cells["95 % interval"].count(" to ") == 1
-    assert estimate_cells(Estimate(value, None, None, p, p), 1, Valence(1, "", ""))["95 % interval"] == "–"

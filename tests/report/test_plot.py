@@ -9,7 +9,7 @@ import pytest
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
 from geobias.report.notebook import MOST_DOTS, plot_rows
-from geobias.report.tidy import tidy_row
+from geobias.report.rows import tidy_row
 
 
 def rows(countries: int = 3, models: tuple[str, ...] = ("a",)) -> list[dict[str, Any]]:

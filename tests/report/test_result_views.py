@@ -18,7 +18,7 @@ from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
 from geobias.report.notebook import MOST_ROWS, render_result
 from geobias.report.results import AuditResult, Interval
-from geobias.report.tidy import tidy_row
+from geobias.report.rows import tidy_row
 from tests.audits.gate.results import downstream_result, names_result, regions_result
 from tests.conftest import spell
 from tests.report.pages import invent_findings

@@ -14,7 +14,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from geobias.audits.constant_answers import judge_constant_answers
+from geobias.audits.doubts import judge_constant_answers
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.registry import get_audit, list_audits
 from geobias.audits.reports import describe, make_section

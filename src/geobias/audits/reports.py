@@ -1,46 +1,35 @@
 """What people and programs read of a result: each part from the audit's `report.py`, whatever the audit.
 
 An audit that has none gets a table for each of its lists of rows, everywhere, and paths of a gate by model and place.
-
-An audit without a `report.py` still has the older modules `terminal.py`, `page.py`, `files.py` and `gate_and_card.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
 
-from geobias.audits.registry import Audit, audits_with, get_audit
+from geobias.audits.registry import get_audit
 from geobias.models.scorer import ModelIdentity
-from geobias.report import render
+from geobias.report import declarations
 from geobias.report.declarations import EVERYWHERE, Column, Report, Table
 from geobias.report.number_tree import WORST, GateNumber, NumberTree, TreeNumber, join_path, make_tree, model_names
-from geobias.report.page.blocks import Chart, Section
+from geobias.report.page.blocks import Section
 from geobias.report.results import AuditResult
 from geobias.report.rows import flatten, list_columns, list_measures, list_row_kinds, list_tidy_rows, write_tables
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import NOTHING, digits
 
-REPORT, PAGE, OTHERS = "report", "page", "gate_and_card"
 
-
-def make_report(result: AuditResult) -> Report | None:
-    """The report that an audit declares, or tables of its rows; None for the older form."""
-    audit = get_audit(result.audit)
-    make = audit.find(REPORT, "make_report") or (_tabulate_rows if _has_no_report(audit) else None)
-    report: Report | None = None if make is None else make(result)
+def make_report(result: AuditResult) -> Report:
+    """The report that an audit declares, or tables of its rows."""
+    make = get_audit(result.audit).find("report", "make_report") or _tabulate_rows
+    report: Report = make(result)
     return report
-
-
-def _has_no_report(audit: Audit) -> bool:
-    """Whether an audit leaves tables, page, card and gate to this module."""
-    return not audit.find(REPORT, "make_report") and not audit.find(PAGE, "section")
 
 
 def _tabulate_rows(result: AuditResult) -> Report:
@@ -70,48 +59,33 @@ def _format_cell(column: str, row: dict[str, Any]) -> str:
 
 def describe(result: AuditResult) -> str:
     """What was audited, in a sentence."""
-    report = make_report(result)
-    return report.description if report else str(get_audit(result.audit).load(PAGE, "describe")(result))
+    return make_report(result).description
 
 
 def draw_summary(result: AuditResult, width: int) -> list[RenderableType]:
     """What stands below the findings on the terminal."""
-    if report := make_report(result):
-        note = [Text(report.summary_note, style="dim")] if report.summary_note else []
-        return [render.draw_summary(report, width), *note]
-    more = _find(result, "terminal", "summary_lines")
-    return [get_audit(result.audit).load("terminal", "summary_table")(result, width), *(more(result) if more else ())]
+    return list(declarations.draw_summary(make_report(result), width))
 
 
 def draw_full(result: AuditResult, width: int) -> list[RenderableType]:
     """What `--full` prints below the findings."""
-    if report := make_report(result):
-        return list(render.draw_full(report, width))
-    return list(get_audit(result.audit).load("terminal", "full_report")(result, width))
+    return list(declarations.draw_full(make_report(result), width))
 
 
 def make_section(run: FinishedRun[Any], name: str) -> Section:
-    if report := make_report(run.result):
-        return render.make_section(report, name)
-    section: Section = get_audit(run.result.audit).load(PAGE, "section")(run, name)
-    return section
+    return declarations.make_section(make_report(run.result), name)
 
 
 def list_card_rows(result: AuditResult) -> list[dict[str, str]]:
-    if report := make_report(result):
-        return list(render.list_card_rows(report))
-    return list(get_audit(result.audit).load(OTHERS, "card_rows")(result))
+    return list(declarations.list_card_rows(make_report(result)))
 
 
 def find_number_tree(result: AuditResult) -> NumberTree | None:
-    """The numbers for the paths of a gate; None for an audit without any."""
+    """The numbers for the paths of a gate; None for an audit whose report has none."""
     audit = get_audit(result.audit)
-    if list_numbers := audit.find(REPORT, "list_gate_numbers"):
-        return make_tree(list_numbers(result))
-    if _has_no_report(audit):
-        return make_tree(_list_row_numbers(result))
-    gate_numbers = audit.find(OTHERS, "gate_numbers")
-    return gate_numbers(result) if gate_numbers else None
+    if list_gate_numbers := audit.find("report", "list_gate_numbers"):
+        return make_tree(list_gate_numbers(result))
+    return None if audit.find("report", "make_report") else make_tree(_list_row_numbers(result))
 
 
 def _list_row_numbers(result: AuditResult) -> Iterator[GateNumber]:
@@ -129,37 +103,9 @@ def _list_row_numbers(result: AuditResult) -> Iterator[GateNumber]:
 
 def write_files(folder: Path, result: AuditResult) -> None:
     """The tables of a run as CSV, and the answers behind them."""
-    if write := _find(result, "files", "write_files"):
-        write(folder, result)
-        return
     write_tables(folder / "tables", result)
-    if write_answers := _find(result, "answers", "write_answers"):
+    if write_answers := get_audit(result.audit).find("answers", "write_answers"):
         write_answers(folder, result)
-
-
-def find_overlay(audit: Audit) -> Callable[[Sequence[Any]], Chart | None] | None:
-    """The function that draws several runs of an audit in one chart, where it has one."""
-    return audit.find(REPORT, "overlay_runs") or audit.find(PAGE, "overlay_runs")
-
-
-def list_audits_with_card() -> list[str]:
-    """The names of the audits that a model card can show."""
-    return [*audits_with(REPORT, "make_report"), *audits_with(OTHERS, "card_rows"), *_list_default_audits()]
-
-
-def list_audits_with_numbers() -> list[str]:
-    """The names of the audits that a gate can check by their numbers."""
-    names = [*audits_with(REPORT, "list_gate_numbers"), *audits_with(OTHERS, "gate_numbers")]
-    return [*names, *_list_default_audits()]
-
-
-def _list_default_audits() -> list[str]:
-    others = {*audits_with(REPORT, "make_report"), *audits_with(PAGE, "section")}
-    return [audit for audit in audits_with("result", "__doc__") if audit not in others]
-
-
-def _find(result: AuditResult, module: str, attribute: str) -> Callable[..., Any] | None:
-    return get_audit(result.audit).find(module, attribute)
 
 
 # The last parts of paths that sum up a model; the others are of single countries or regions.

@@ -1,6 +1,6 @@
 """Several runs of one audit on one page, side by side. Nothing is tested here: `geobias compare` tests differences.
 
-An audit takes part if its `page.py` has `overlay_runs(runs)`: one chart of several runs.
+An audit takes part if its `report.py` has `overlay_runs(runs)`: one chart of several runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from geobias.audits.registry import get_audit, list_audits
-from geobias.audits.reports import find_overlay
 from geobias.report.page.blocks import Chart, Row, Section
 from geobias.report.page.charts import dots
 from geobias.report.results import AuditResult
@@ -36,12 +35,13 @@ def side_by_side_section(runs: Sequence[FinishedRun[Any]]) -> Section | None:
     """A chart for each audit that has several runs here; None where none has."""
     names = short_names([run.folder for run in runs])
     named = [NamedRun(name, run.result) for name, run in zip(names, runs, strict=True)]
-    groups = {audit: [run for run in named if run.result.audit == audit.name] for audit in list_audits()}
-    several = {audit.name: group for audit, group in groups.items() if len(group) > 1 and find_overlay(audit)}
+    groups = {audit.name: [run for run in named if run.result.audit == audit.name] for audit in list_audits()}
+    overlays = {name: get_audit(name).find("report", "overlay_runs") for name in groups if len(groups[name]) > 1}
+    several = {name: groups[name] for name, overlay in overlays.items() if overlay}
     if not several:
         return None
     counts = listed([f"{len(group)} runs of the {audit} audit" for audit, group in several.items()])
-    charts = [overlay(group) for audit, group in several.items() if (overlay := find_overlay(get_audit(audit)))]
+    charts = [overlay(groups[name]) for name, overlay in overlays.items() if overlay]
     return Section(
         id=SECTION,
         title="Side by side",

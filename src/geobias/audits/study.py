@@ -10,24 +10,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from geobias.audits.pages import add_findings, read_runs, write_run_page
+from geobias.audits.plan import Served, Workload, agree, classification, served_classifier
 from geobias.audits.reports import write_files
-from geobias.audits.served_models import Served, Workload, agree, classification, served_classifier
 from geobias.engine.answer_checks import check_answers
 from geobias.engine.ask import compute_on
 from geobias.files import hash_file
 from geobias.models.answers import Prompt, require_prompt
 from geobias.models.load import load_classifier
 from geobias.models.saved_wrappers import Allowed
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, ModelIdentity
+from geobias.models.scorer import Classifier, ModelIdentity
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
 from geobias.report.run_folder import PAGE, RESULTS, RunFolder, write_json
-from geobias.report.runs import FinishedRun, RunDescription, new_folder, place_for, slug, typed_command
+from geobias.report.runs import FinishedRun, RunDescription, place_for, typed_command
 
 
 class AuditedModel(Protocol):
@@ -42,7 +42,6 @@ class AuditedModel(Protocol):
 Models = TypeVar("Models", bound=AuditedModel)
 Result = TypeVar("Result", bound=AuditResult)
 Answers = TypeVar("Answers")
-Options = TypeVar("Options")
 Outcome = TypeVar("Outcome", covariant=True)
 
 
@@ -82,21 +81,6 @@ def prepare(audit: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         return audit(*arguments, **options)
     finally:
         _is_preparing.reset(token)
-
-
-def collect_options(kind: type[Options], arguments: Mapping[str, Any]) -> Options:
-    """The options of an audit among the arguments of its public function, `locals()`."""
-    return kind(**{option.name: arguments[option.name] for option in fields(cast(Any, kind))})
-
-
-def parse_options(kind: type[Options], arguments: Mapping[str, Any], **other_names: Any) -> Options:
-    """The same for a command; `other_names` has the options that it names or writes differently.
-
-    An option that is not given on the command line is None and gets its default.
-    """
-    values = {**arguments, **other_names}
-    options = {option.name: values.get(option.name) for option in fields(cast(Any, kind))}
-    return kind(**{name: value for name, value in options.items() if value is not None})
 
 
 @dataclass(frozen=True)
@@ -215,18 +199,6 @@ class ClassifierStudy(Study[Classifier, Answers, Result]):
     def workload(self, served: Served) -> Workload:
         """What would be sent to a server."""
         return classification(served, require_prompt(self.prompt, served.model), *self.texts_to_classify())
-
-
-def choose_classifiers(names: Sequence[str] | None, served: Served | None) -> list[str] | Served:
-    """The classifiers that a command names, each once; the bundled ones where it names none."""
-    return served or list(dict.fromkeys(names or EMBEDDED_CLASSIFIERS))
-
-
-def output_folder(out: Path | None, audit: str, models: Sequence[str] | Served) -> Path:
-    """The folder that a command writes: `--out`, or a new one under runs/ named after the audit and its model."""
-    names = [models.model] if isinstance(models, Served) else models
-    label = f"{audit}-{slug(names[0])}" if len(names) == 1 else audit
-    return place_for(out or new_folder(label))
 
 
 def save(folder: RunFolder, result: AuditResult, *, seconds: float, fast: dict[str, list[str]]) -> None:

@@ -5,25 +5,33 @@ and 129: stopped by SIGTERM and SIGHUP.
 
 Commands are made from public functions (`commands.py`). What they do is imported when they run, so that `geobias
 --help` answers at once.
+
+Signals end a command as Ctrl-C does, and nothing that it calls can fake success.
 """
 
 from __future__ import annotations
 
 import errno
+import functools
 import io
 import logging
+import math
 import os
+import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, NoReturn, Self
 
 import typer
 
 from geobias import __version__
 from geobias.checks import escape, find_unusable_character, shorten, shorten_middle
 from geobias.cli.commands import SHOW, keep_brackets, make_audit_command, make_command, run_overview
-from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
 from geobias.errors import GeobiasError, InputError
 
 HELP = (
@@ -48,23 +56,21 @@ def make_app() -> typer.Typer:
 def list_commands() -> dict[str, Commands]:
     """All commands by their group in `geobias --help`."""
     from geobias.audits.evidence import write_evidence
-    from geobias.audits.finished_runs import write_report
-    from geobias.audits.gate.audit import gate
+    from geobias.audits.finished_runs import gate, write_report
     from geobias.audits.overview.audit import audit as audit_everything
-    from geobias.cli import finished_runs
-    from geobias.cli.explain import cache, explain
+    from geobias.cli import other_commands
     from geobias.integrations import export
     from geobias.papers.reproduce import reproduce
 
     audit = make_command(audit_everything, partial(run_overview, audit_everything), "plan", *SHOW)
     runs: Commands = {
-        "report": make_command(write_report, finished_runs.run_report, "open"),
-        "gate": make_command(gate, finished_runs.run_gate, "json"),
-        "evidence": make_command(write_evidence, finished_runs.run_evidence, "check"),
-        "export": make_command(export, finished_runs.run_export),
+        "report": make_command(write_report, other_commands.run_report, "open"),
+        "gate": make_command(gate, other_commands.run_gate, "json"),
+        "evidence": make_command(write_evidence, other_commands.run_evidence, "check"),
+        "export": make_command(export, other_commands.run_export),
     }
-    papers: Commands = {"reproduce": make_command(reproduce, finished_runs.run_reproduce, "quiet", "json")}
-    others: Commands = {"explain": explain, "cache": cache}
+    papers: Commands = {"reproduce": make_command(reproduce, other_commands.run_reproduce, "quiet", "json")}
+    others: Commands = {"explain": other_commands.explain, "cache": other_commands.cache}
     audits = dict(_load_commands({"audit", *runs, *papers, *others}))
     runs = {"compare": audits.pop("compare"), **runs}
     return {"Audits": {"audit": audit, **audits}, "Finished runs": runs, "Papers": papers, "Other": others}
@@ -205,3 +211,87 @@ def explain_error(error: BaseException) -> InputError | None:
 def format_error(message: str) -> str:
     """An error as one line that any terminal can show; the middle of a very long one is left out."""
     return f"geobias: {shorten_middle(escape(' '.join(message.split())), LONGEST_LINE)}"
+
+
+INTERRUPTED = 130  # the exit code after Ctrl-C
+SECONDS_BETWEEN_INTERRUPTS = 5.0  # a second signal at once must not disturb saving; a later one is meant
+# Clusters, containers and closing terminals send these. Windows has no SIGHUP.
+STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class StopSignals:
+    """Context in which SIGTERM and SIGHUP raise KeyboardInterrupt; `received` is the last signal that did."""
+
+    def __init__(self) -> None:
+        self.received: signal.Signals | None = None
+        self._handled: list[signal.Signals] = []
+        self._last_interrupt = -math.inf
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():  # no other thread may set handlers
+            # A signal that is ignored stays ignored: that is what nohup asks for.
+            self._handled = [number for number in STOP_SIGNALS if signal.getsignal(number) == signal.SIG_DFL]
+        for number in self._handled:
+            signal.signal(number, self._interrupt)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number in self._handled:
+            signal.signal(number, signal.SIG_DFL)
+
+    def exit(self) -> NoReturn:
+        """End the process after an interrupt, with one line and the usual exit code."""
+        cause = f" by {self.received.name}" if self.received else ""
+        print(f"geobias: stopped{cause}. The scores so far are saved; run the same command to resume.", file=sys.stderr)
+        sys.exit(128 + self.received if self.received else INTERRUPTED)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if time.monotonic() - self._last_interrupt > SECONDS_BETWEEN_INTERRUPTS:
+            self.received, self._last_interrupt = signal.Signals(number), time.monotonic()
+            raise KeyboardInterrupt
+
+
+_mask = threading.local()  # the signals that a forking thread blocked before
+
+
+def _block_signals() -> None:
+    """Hold signals back while forking: one that reaches a child before its handlers are the default ones is lost.
+
+    A process pool that ends its processes by SIGTERM would then wait for that child forever.
+    """
+    _mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+
+
+def _unblock_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _mask.before)
+
+
+def _restore_default_handlers() -> None:
+    """Let SIGTERM end a forked child at once: process pools rely on it, and a Python handler may run too late."""
+    for number in STOP_SIGNALS:
+        if isinstance(getattr(signal.getsignal(number), "__self__", None), StopSignals):
+            with suppress(ValueError):  # not the main thread: then no Python handler runs either
+                signal.signal(number, signal.SIG_DFL)
+    _unblock_signals()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(
+        before=_block_signals, after_in_parent=_unblock_signals, after_in_child=_restore_default_handlers
+    )
+
+
+def refuse_early_exit(command: Callable[..., None]) -> Callable[..., None]:
+    """Make a command fail if code that it calls, such as a user's model, calls exit(): exit code 0 means done."""
+
+    @functools.wraps(command)
+    def run(**options: object) -> None:
+        try:
+            command(**options)
+        except (SystemExit, GeneratorExit) as error:
+            raise GeobiasError(
+                f"A model or function called exit() before the command finished ({type(error).__name__}: {error}). "
+                "Remove that call."
+            ) from error
+
+    return run

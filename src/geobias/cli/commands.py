@@ -200,7 +200,7 @@ def make_audit_command(audit: str, function: Function) -> Callable[..., None]:
 def run_audit(audit: str, function: Function, values: Values) -> None:
     """Run an audit, save it and show it; --plan only says what it would take, --preview shows what is asked."""
     from geobias.audits.inputs import parse_text_files
-    from geobias.audits.served_models import find_served
+    from geobias.audits.plan import find_served
     from geobias.audits.show_results import View, show_result
     from geobias.audits.study import prepare
     from geobias.models.scorer import EMBEDDED_CLASSIFIERS
@@ -232,8 +232,8 @@ def run_audit(audit: str, function: Function, values: Values) -> None:
 
 def run_regions(values: Values) -> None:
     """Run the regions audit of each model by each score: runs of their own below one folder."""
+    from geobias.audits.plan import find_served
     from geobias.audits.regions.study import list_studies, plan_studies, run_studies, show_runs
-    from geobias.audits.served_models import find_served
     from geobias.audits.show_results import View
     from geobias.models.scorer import EMBEDDED_LM
     from geobias.report.runs import new_folder, place_for

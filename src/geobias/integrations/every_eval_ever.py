@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geobias.audits.pages import find_run_folder, read_runs, reads_runs
-from geobias.audits.reports import RunNumber, describe, list_audits_with_numbers, list_summary_numbers
+from geobias.audits.reports import RunNumber, describe, list_summary_numbers
 from geobias.checks import check_characters
 from geobias.errors import InputError
 from geobias.files import save_file
@@ -74,7 +74,7 @@ def export_run(
     if relationship not in RELATIONSHIPS:
         raise InputError(f"Unknown relationship {relationship!r}. Use {', '.join(RELATIONSHIPS[:-1])} or other.")
     check_characters(organization, "organization")
-    runs = read_runs(find_run_folder(run), list_audits_with_numbers())
+    runs = read_runs(find_run_folder(run))
     source = {
         "source_name": "geobias",
         "source_type": "evaluation_run",

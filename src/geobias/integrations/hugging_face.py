@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from geobias.audits.pages import find_run_folder, read_runs, reads_runs
-from geobias.audits.reports import RunNumber, describe, list_audits_with_card, list_card_rows, list_summary_numbers
+from geobias.audits.reports import RunNumber, describe, list_card_rows, list_summary_numbers
 from geobias.errors import GeobiasError, InputError
 from geobias.files import check_replaceable, save_file
 from geobias.report.findings import state_verdict, with_role
@@ -43,7 +43,7 @@ def write_card(run: Run, *, to: str = CARD, out: str | Path | None = None, bench
     """A finished run as a section in Markdown, or its numbers as metadata in YAML; also into a file."""
     if benchmark is not None and to != EVAL_RESULTS:
         raise InputError("--benchmark needs --to eval-results or hub:OWNER/NAME. Use both, or neither.")
-    runs = read_runs(find_run_folder(run), list_audits_with_card())
+    runs = read_runs(find_run_folder(run))
     if to == MODEL_INDEX:
         text = render_model_index(runs)
     elif to == EVAL_RESULTS:
@@ -57,7 +57,7 @@ def write_card(run: Run, *, to: str = CARD, out: str | Path | None = None, bench
 
 
 def render_card(runs: Sequence[FinishedRun[Any]]) -> str:
-    """All runs under one heading, as Markdown: findings, a table of numbers (`card_rows` of each audit), and limits.
+    """All runs under one heading, as Markdown: findings, a table of numbers, and limits.
 
     Example texts are left out: a card is public, and they may offend or be private.
     """

@@ -7,7 +7,7 @@ measure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
@@ -15,10 +15,9 @@ from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hint
 from geobias.measures.estimates import NO_ESTIMATE, SIGNIFICANT, Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Evidence, grade_evidence
-from geobias.report.results import AuditResult, Interval, to_json
+from geobias.report.results import AuditResult, HasInterval, Interval, to_json
 from geobias.report.size_words import SizeWord, grade_size
-from geobias.report.tables import write_csv
-from geobias.report.tidy import tidy_row
+from geobias.report.tables import is_marked, write_csv
 
 
 @dataclass(frozen=True)
@@ -152,3 +151,27 @@ def _split_column(name: str, hint: Any) -> list[str]:
         if hint is kind or kind in get_args(hint):
             return [name if each.name == "value" else f"{name}_{each.name}" for each in fields(kind)]
     return [name]
+
+
+def tidy_row(
+    place: Mapping[str, Any],
+    measure: str,
+    number: HasInterval,
+    *,
+    label: str | None = None,
+    against: str | None = None,
+) -> dict[str, Any]:
+    """A row of `to_frame`: what tells the place apart, the measure, and its number with interval and p-values."""
+    estimate = number if isinstance(number, Estimate) else None
+    return {
+        **place,
+        "measure": measure,
+        "label": label,
+        "against": against,
+        "value": number.value,
+        "low": number.low,
+        "high": number.high,
+        "p": estimate.p if estimate else None,
+        "p_adjusted": estimate.p_adjusted if estimate else None,
+        "is_marked": estimate is not None and is_marked(estimate),
+    }

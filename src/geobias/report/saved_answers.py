@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.report.tables import damaged
+from geobias.report.tables import column_values, damaged, read_columns
 
 ANSWERS = "answers.parquet"
 ORIGINAL, CONTROL, PLACE, INVENTED = "original", "control", "place", "invented"
@@ -60,18 +60,9 @@ def write_answers(
 
 def read_answers(folder: Path, columns: Sequence[str]) -> SavedAnswers:
     """The rows with the numbers of some columns; InputError where the file is missing, damaged or of another run."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = folder / ANSWERS
-    try:
-        table = pq.read_table(path, columns=[*KEYS, *columns])
-    except (OSError, pa.ArrowException) as error:
-        raise damaged(path) from error
-    if set(table.column_names) != {*KEYS, *columns}:  # pyarrow passes over absent columns in silence
-        raise damaged(path)
+    table = read_columns(folder / ANSWERS, [*KEYS, *columns])
     keys = {name: table[name].to_numpy(zero_copy_only=False) for name in KEYS}
-    return SavedAnswers(keys, np.column_stack([table[name].to_numpy() for name in columns]).astype(float))
+    return SavedAnswers(keys, column_values(table, columns))
 
 
 def reshape_answers(folder: Path, answers: SavedAnswers, *shape: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,19 +75,6 @@ def titled_table(title: str, words: Sequence[str] = (), numbers: Sequence[str] =
     for heading in numbers:
         table.add_column(heading, justify="right", no_wrap=True)
     return table
-
-
-def add_columns(table: Table, headings: Sequence[str], words: Collection[str]) -> None:
-    """The same in any order; `words` are the headings of the columns that hold words."""
-    for heading in headings:
-        is_text = heading in words
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
-
-
-def add_ends(table: Table, rows: Sequence[Sequence[str]], most: int, ends: int) -> None:
-    """Add all rows; of more than `most` both ends of the list."""
-    for cells in rows if len(rows) <= most else [*rows[:ends], ["..."], *rows[-ends:]]:
-        table.add_row(*cells)
 
 
 def digits(value: float | None, factor: float = 1.0) -> str:

@@ -20,9 +20,9 @@ from geobias.audits.compare.result import (
 from geobias.measures.estimates import Estimate
 from geobias.measures.paired_differences import NamesAnswers
 from geobias.models.scorer import ModelIdentity
+from geobias.report.declarations import draw_summary
 from geobias.report.findings import with_role
 from geobias.report.page.build import _title
-from geobias.report.render import draw_summary
 from tests.audits.compare.test_measures import band, differences, synthetic
 
 PLACES = [(code, f"Country {code}") for code in "ABCD"]

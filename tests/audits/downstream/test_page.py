@@ -15,10 +15,10 @@ from geobias.audits.downstream.report import overlay_runs
 from geobias.audits.pages import read_run, render_page, run_sections
 from geobias.audits.reports import describe, list_card_rows
 from geobias.audits.side_by_side import NamedRun
+from geobias.report.declarations import MOST
 from geobias.report.page.blocks import Chart, Section, Table, WorldMap
 from geobias.report.page.effect_blocks import SHOWN_EACH_WAY
 from geobias.report.page.world_map import draw_still_map, map_data
-from geobias.report.render import MOST
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import is_marked
 from tests.conftest import spell

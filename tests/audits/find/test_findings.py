@@ -23,9 +23,9 @@ from geobias.audits.show_results import View, show_result
 from geobias.audits.study import prepare
 from geobias.models.finders import EMBEDDED_FINDER
 from geobias.models.scorer import ModelIdentity
+from geobias.report.declarations import make_section
 from geobias.report.findings import Finding, with_role
 from geobias.report.page.blocks import Chart, Table
-from geobias.report.render import make_section
 from geobias.report.results import from_json
 from tests.audits.find.finders import COUNTRIES, TEXTS
 from tests.conftest import made_up_names

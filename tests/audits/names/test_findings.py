@@ -28,9 +28,9 @@ from geobias.audits.side_by_side import NamedRun
 from geobias.audits.study import prepare
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
+from geobias.report.declarations import make_section
 from geobias.report.findings import Finding, state_verdict, with_role
 from geobias.report.page.blocks import Block, Table
-from geobias.report.render import make_section
 from tests.conftest import made_up_names, spell
 
 COUNTRIES = [f"{letter}land" for letter in "ABCDEF"]

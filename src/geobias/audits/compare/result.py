@@ -21,9 +21,9 @@ from geobias.measures.estimates import Estimate
 from geobias.measures.paired_differences import ORIGINALS, MeasureKey, PairedDifference
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import AuditResult, Number, number
+from geobias.report.rows import tidy_row
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import listed
-from geobias.report.tidy import tidy_row
 
 PAIR = ("first_run", "second_run", "first_model", "second_model")
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, WayAnswers
 from geobias.audits.decide.design import COVARIATES, FEWEST_CASES, FEWEST_COUNTRIES, DecideDesign
 from geobias.audits.decide.result import (
@@ -28,6 +27,7 @@ from geobias.audits.decide.result import (
     ModelDecisions,
     PartialPreference,
 )
+from geobias.audits.doubts import list_constant_answers
 from geobias.measures.covariate_adjustment import adjust_for_covariates
 from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.decisions import (

@@ -11,9 +11,8 @@ from geobias.audits.inputs import describe_copies
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult, Interval, Number
-from geobias.report.rows import Effect, Measured, list_tidy_rows
+from geobias.report.rows import Effect, Measured, list_tidy_rows, tidy_row
 from geobias.report.tables import is_marked, listed
-from geobias.report.tidy import tidy_row
 
 MEAN = "mean of countries"
 FAVOURABLE = "favourable answer"

@@ -14,8 +14,7 @@ from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, OtherAnswers, 
 from geobias.audits.decide.design import FEWEST_CASES, NAME, DecideDesign
 from geobias.audits.decide.measure import measure_decisions
 from geobias.audits.decide.result import DecideResult, DecideSettings
-from geobias.audits.plan import Plan, timed
-from geobias.audits.served_models import Served, Workload, agree, workload
+from geobias.audits.plan import Plan, Served, Workload, agree, timed, workload
 from geobias.audits.study import RunOptions, Study
 from geobias.engine.answer_checks import count_checks
 from geobias.engine.ask import ask

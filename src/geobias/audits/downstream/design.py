@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from geobias.audits.doubts import doubt_prefix
 from geobias.audits.downstream.answers import Place
 from geobias.audits.downstream.result import DownstreamSettings
 from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, split_list
-from geobias.audits.languages import doubt_prefix
 from geobias.checks import check_size, describe_choices
 from geobias.errors import InputError
 from geobias.models.answers import Prompt

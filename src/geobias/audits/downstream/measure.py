@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from geobias.audits.constant_answers import list_constant_answers
+from geobias.audits.doubts import list_constant_answers
 from geobias.audits.downstream.answers import Predictions
 from geobias.audits.downstream.design import DownstreamDesign
 from geobias.audits.downstream.inference import PlaceInference, infer_places

@@ -32,8 +32,7 @@ from geobias.report.families import Family
 from geobias.report.number_tree import SHARE, GateNumber, model_names, tree_number
 from geobias.report.page.blocks import Chart, Row, WorldMap
 from geobias.report.page.charts import Valence, dots
-from geobias.report.page.country_blocks import Difference, title_differences
-from geobias.report.page.effect_blocks import make_effect_map
+from geobias.report.page.effect_blocks import Difference, make_effect_map, title_differences
 from geobias.report.results import Interval
 from geobias.report.tables import NOTHING, listed, signed
 from geobias.world.countries import load_countries

@@ -1,6 +1,6 @@
 """Gates: rules about a run's numbers, each judged on the worse end of its interval, and about its findings.
 
-A rule is PATH OP NUMBER, such as `names.sentiment.delta.worst < 2.0`; `gate_numbers` of each audit holds its paths.
+A rule is PATH OP NUMBER, such as `names.sentiment.delta.worst < 2.0`; `list_gate_numbers` of an audit has its paths.
 `findings.clear <= 0` (every run), `names.findings.clear <= 0` and `names.sentiment.findings.clear <= 0` hold where no
 finding is clear and every answer could be tested; `findings.clear.moderate <= 0` holds where those that are clear are
 tiny or small.
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias import __version__
-from geobias.audits.constant_answers import REASON
+from geobias.audits.doubts import REASON
 from geobias.audits.reports import find_number_tree
 from geobias.checks import suggest
 from geobias.errors import InputError

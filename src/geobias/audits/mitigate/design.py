@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from geobias.audits.doubts import doubt_finder, doubt_names, refuse_unread
 from geobias.audits.inputs import TextsSettings, load_texts, split_by_class, split_list, text_classes
-from geobias.audits.languages import doubt_finder, doubt_names, refuse_unread
 from geobias.audits.mitigate.result import MitigateCounts, MitigateSettings
 from geobias.audits.renaming import NobodyNamedError, choose_countries, digest_mentions, rename_people
 from geobias.checks import check_number, describe_choices

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.constant_answers import list_constant_answers
+from geobias.audits.doubts import list_constant_answers
 from geobias.audits.find.design import FindDesign
 from geobias.audits.find.measure import RenamedShares
 from geobias.audits.mitigate.design import Method, MitigateDesign

@@ -11,9 +11,8 @@ from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Evidence, grade_evidence
 from geobias.report.results import NO_INTERVAL, NOT_SAVED, AuditResult, Interval
-from geobias.report.rows import Effect, Measured, list_tidy_rows
+from geobias.report.rows import Effect, Measured, list_tidy_rows, tidy_row
 from geobias.report.tables import is_marked
-from geobias.report.tidy import tidy_row
 
 ORIGINAL = "original"
 MEASURES = {"change": "change of delta", "after": "delta after", "before": "delta before"}  # of `to_frame`

@@ -26,7 +26,7 @@ from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
 from geobias.report.findings import MOST_EXAMPLES, ExampleText
 from geobias.report.page.blocks import Chart, Example, Examples, Row
 from geobias.report.page.charts import dots, heat
-from geobias.report.page.country_blocks import Difference, title_differences
+from geobias.report.page.effect_blocks import Difference, title_differences
 from geobias.report.page.finding_cards import mark_names
 from geobias.report.tables import TOO_FEW, is_marked, listed, signed
 from geobias.texts.counterfactuals import Counterfactuals

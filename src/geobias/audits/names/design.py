@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from geobias.audits.doubts import doubt_finder, doubt_names, refuse_unread
 from geobias.audits.inputs import TextsSettings, describe_copies, load_texts, split_list
-from geobias.audits.languages import doubt_finder, doubt_names, refuse_unread
 from geobias.audits.names.result import FinderSpans, NamesCounts, NamesSettings
 from geobias.audits.renaming import (
     MOST_DRAWS,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.constant_answers import list_constant_answers
+from geobias.audits.doubts import list_constant_answers
 from geobias.audits.names.answers import ClassifierAnswers, count_perplexities, measure_correlations
 from geobias.audits.names.blocks import list_changed_texts
 from geobias.audits.names.design import NamesDesign

@@ -34,8 +34,8 @@ from geobias.models.scorer import ModelIdentity
 from geobias.report.families import Family
 from geobias.report.page.charts import Valence
 from geobias.report.results import NOT_SAVED, AuditResult, Number
+from geobias.report.rows import tidy_row
 from geobias.report.tables import listed
-from geobias.report.tidy import tidy_row
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.user_texts import Texts
 

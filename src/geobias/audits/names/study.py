@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from geobias.audits.doubts import count_other_languages
 from geobias.audits.labels import find_label_tones, read_true_labels
-from geobias.audits.languages import count_other_languages
 from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts, score_perplexities
 from geobias.audits.names.design import NamesDesign, explain_missing_data
 from geobias.audits.names.measure import measure_names

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import log
 from typing import Any
 
-from geobias.audits.languages import is_other_language
+from geobias.audits.doubts import is_other_language
 from geobias.audits.regions.result import RegionsResult, pluralise
 from geobias.audits.regions.rows import (
     Association,

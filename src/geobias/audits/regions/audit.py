@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from geobias.audits.plan import Served
     from geobias.audits.regions.result import RegionsResult
-    from geobias.audits.served_models import Served
     from geobias.models.kinds import ScorerLike
     from geobias.models.language_model import LanguageModel
     from geobias.world.regions import RegionTree

@@ -19,8 +19,7 @@ from geobias.measures.ranks import CHANCE
 from geobias.report.colours import ORANGE
 from geobias.report.declarations import ByModel
 from geobias.report.page.blocks import Chart, Remark, Row
-from geobias.report.page.charts import Valence, dots
-from geobias.report.page.ratio_heat import ratio_heat
+from geobias.report.page.charts import Valence, dots, ratio_heat
 from geobias.report.sentences import format_number, list_first
 from geobias.report.tables import NOTHING, is_marked, listed
 from geobias.world.countries import UN_STATES

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.constant_answers import varies
+from geobias.audits.doubts import varies
 from geobias.audits.regions.answers import InventedPlaces, RegionsAnswers
 from geobias.audits.regions.association import AssociationMeasures, measure_association
 from geobias.audits.regions.design import RegionsDesign

@@ -33,8 +33,8 @@ from geobias.measures.estimates import Estimates
 from geobias.measures.grouping import GroupingTest
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult, Interval
+from geobias.report.rows import tidy_row
 from geobias.report.tables import digits, format_interval
-from geobias.report.tidy import tidy_row
 from geobias.world.regions import Region, RegionTree
 
 BALANCED = "c_w.balanced"  # the main score

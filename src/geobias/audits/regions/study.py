@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.plan import Plan, Step, timed
+from geobias.audits.plan import LETTERS_A_TOKEN, Plan, Served, Step, Workload, agree, timed, workload
 from geobias.audits.regions.answers import RegionsAnswers, ask_regions, mark_names
 from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
-from geobias.audits.served_models import LETTERS_A_TOKEN, Served, Workload, agree, workload
 from geobias.audits.show_results import View, show_results
 from geobias.audits.study import IndexEntry, RunIndex, RunOptions, Study, assign_folders, prepare, save_index
 from geobias.engine.ask import compute_on

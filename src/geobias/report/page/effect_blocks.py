@@ -1,17 +1,19 @@
-"""The chart and the map of effects by place, for every audit that has them."""
+"""The chart and the map of effects by place, for every audit that has them, and their titles in words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
+from geobias.measures.estimates import Estimate
+from geobias.models.scorer import ModelIdentity
 from geobias.report.declarations import get_value
 from geobias.report.families import Family
-from geobias.report.findings import Finding
-from geobias.report.page.blocks import Chart, MapCountry, MapMeasure, WorldMap
+from geobias.report.findings import Finding, with_role
+from geobias.report.page.blocks import Chart, MapCountry, MapMeasure, Row, WorldMap
 from geobias.report.page.charts import dots
-from geobias.report.page.country_blocks import Difference, describe_ends, title_differences
+from geobias.report.tables import listed, signed
 from geobias.world.countries import load_countries
 
 SHOWN_EACH_WAY = 12
@@ -107,3 +109,44 @@ def make_effect_map(
         ],
         countries,
     )
+
+
+MOST_NAMED = 3  # countries in a title; of more it names two and counts the others
+TOO_LITTLE = "too little data to tell"
+
+
+class Difference(NamedTuple):
+    """What is said of some countries: "names from", the countries, "are judged more harshly"."""
+
+    before: str
+    countries: Sequence[str]
+    after: str
+
+
+def title_differences(
+    model: ModelIdentity,
+    estimates: Iterable[Estimate],
+    differences: Sequence[Difference],
+    nothing: str,
+    findings: Sequence[Finding] = (),
+) -> str:
+    """What is clear (adjusted p < 0.05), in words, and `nothing` where nothing is; never more than the findings say."""
+    evidence = {finding.evidence for finding in with_role(findings, "overall") if finding.model == model.name}
+    parts = [f"{before} {_name_countries(names)} {after}" for before, names, after in differences if names]
+    if evidence == {"not testable"} or all(estimate.p_adjusted is None for estimate in estimates):
+        parts = [TOO_LITTLE]
+    elif evidence and "clear" not in evidence:
+        parts = []
+    return f"{model.short_name}: {'; '.join(parts) or nothing}"
+
+
+def _name_countries(names: Sequence[str]) -> str:
+    if len(names) <= MOST_NAMED:
+        return listed(names)
+    return f"{names[0]}, {names[1]} and {len(names) - 2} other countries"
+
+
+def describe_ends(rows: Sequence[Row], label: str, places: int, unit: str) -> str:
+    """The first and the last row of a chart and how many are clear, for those who cannot see it."""
+    ends = " to ".join(f"{row[label]} {signed(row['value'], places)}" for row in (rows[0], rows[-1]))
+    return f"From {ends} {unit}; {sum(row['marked'] for row in rows)} of {len(rows)} are clear (adjusted p < 0.05)."
