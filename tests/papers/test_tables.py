@@ -156,7 +156,10 @@ def test_names_are_measured_as_the_audit_does() -> None:
 
 @pytest.mark.slow
 def test_perplexity_and_classes_by_language() -> None:
-    texts = {"en": TEXTS, "eu": ["Egun on denoi.", "Oso pozik nago gaur.", "Hau ez da ona.", "Bai."]}
+    texts = {
+        "en": [*TEXTS, *(f"{text} It rained again." for text in TEXTS)],  # fewer than five have no correlation
+        "eu": ["Egun on denoi.", "Oso pozik nago gaur.", "Hau ez da ona.", "Bai.", "Ez dakit.", "Euria da gaur."],
+    }
     fourth, second = (
         geobias.reproduce("names", f"table-{k}", model="embedded/sentiment", perplexity="embedded/lm", texts=texts)
         for k in (4, 2)

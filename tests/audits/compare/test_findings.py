@@ -164,7 +164,7 @@ def test_the_title_counts_models_not_the_last_parts_of_their_names() -> None:
 def test_terminal_tables_keep_their_numbers_at_any_width() -> None:
     report = make_report(names_world(1, -0.3))
     for width, columns in ((80, 5), (45, 3)):
-        table = draw_summary(report, width)
+        table, *_ = draw_summary(report, width)
         assert len(table.rows) == 3 and len(table.columns) == columns
     (marked,) = report.tables("card")
     assert [column.show(marked.rows[0]) for column in marked.columns[2:]] == ["1", "4", "0"]

@@ -49,7 +49,7 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
     )
     page = (tmp_path / "again/report.html").read_text(encoding="utf-8")
     assert f"wrapped_model {FUNCTION}, finder {FINDER}" in page
-    deltas = [country.delta or 0 for country in read_run(tmp_path / "again").result.classifiers[0].countries]
+    deltas = [row.against_originals.value or 0 for row in read_run(tmp_path / "again").result.effects]
     assert max(map(abs, deltas)) < 1e-6
     rules = (
         "mitigate.blind.spread.ratio < 0.5",
