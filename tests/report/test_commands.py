@@ -90,11 +90,9 @@ def test_a_card_of_several_runs(run: Run, small_models: dict[str, Path]) -> None
     assert '<section id="side-by-side"' in Path("both/report.html").read_text(encoding="utf-8")
 
 
-def test_what_is_no_run_is_one_line(run: Run, two_runs: tuple[str, str]) -> None:
-    assert run("compare", *two_runs, "--out", "both")[0] == 0
+def test_what_is_no_run_is_one_line(run: Run) -> None:
     for arguments, message in (
         (("export", "nowhere"), "has no finished run"),
-        (("export", "both"), "is a run of `geobias compare`"),
         (("report", "nowhere"), "has no finished run"),
         (("report", "nowhere", "--open"), "has no finished run"),
     ):

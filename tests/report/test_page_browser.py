@@ -165,8 +165,8 @@ def test_the_heat_map_has_a_cell_for_every_country_and_class(page: Page) -> None
 
 
 def test_a_choice_shows_the_other_chart(page: Page) -> None:
-    first, second = page.locator("#regions-form figure").all()
-    page.locator("#regions-form input").nth(1).check()
+    first, second = page.locator("#regions-continents-balanced-choice figure").all()
+    page.locator("#regions-continents-balanced-choice input").nth(1).check()
     second.locator("svg").first.wait_for()
     assert first.is_hidden() and second.is_visible()
 

@@ -303,10 +303,12 @@ def _make_blocks(group: Sequence[ReportBlock], name: str, noun: str) -> list[blo
         }
     else:
         return [replace(first, id=f"{name}-{first.id}")]
+    block_id = next(iter(options.values())).id
+    is_numbered = block_id.endswith("-0")
     if len(options) < 2:
-        return list(options.values())
-    block_id = next(iter(options.values())).id.removesuffix("-0")
-    return [blocks.Choice(block_id, noun, options)]
+        is_table = isinstance(first, Table)
+        return [replace(each, id=block_id.removesuffix("-0")) if is_table else each for each in options.values()]
+    return [blocks.Choice(block_id.removesuffix("-0") if is_numbered else f"{block_id}-choice", noun, options)]
 
 
 def make_page_table(table: Table, block_id: str) -> blocks.Table:

@@ -114,7 +114,7 @@ def test_each_kind_of_model_gets_what_fits(
     assert bert.startswith("regions/") and gpt2.startswith("regions/") and bert != gpt2
     assert classified == ["names", "downstream"]
     names = json.loads((here / "here/names/results.json").read_text())
-    assert [each["model"]["name"] for each in names["classifiers"]] == [str(classifier), "own:judge"]
+    assert [each["model"] for each in names["classifiers"]] == [str(classifier), "own:judge"]
     assert names["settings"]["texts"]["source"] == "reviews.csv"
 
 
