@@ -76,14 +76,15 @@ class Verdict:
     fame_clear: bool
     stands_out: bool  # a single country, at a family-wise error of 5 %
     together_clear: bool
+    single_clear: bool  # as part of the overall answer
     pair_clear: bool
     ratio_clear: bool
     reverse_clear: bool  # fewer associations than both, the opposite of a finding
 
     @property
     def country_clear(self) -> bool:
-        """Three kinds of test answer, so each counts three times."""
-        return self.together_clear or self.pair_clear or (self.names_clear and self.fame_clear)
+        """Four kinds of test answer, so each counts four times."""
+        return self.together_clear or self.single_clear or self.pair_clear or (self.names_clear and self.fame_clear)
 
 
 def judge(totals: Kinds, proxies: list[np.ndarray], lengths: list[np.ndarray] | None = None) -> Verdict:
@@ -107,7 +108,7 @@ def judge(totals: Kinds, proxies: list[np.ndarray], lengths: list[np.ndarray] | 
         compare_with_invented(countries.mean(axis=0), invented.mean(axis=0)),
         compare_with_invented(without.mean(axis=0), known_without.mean(axis=0)),
     )
-    level = 0.05 / 3  # of three kinds of test
+    level = 0.05 / 4  # of four kinds of test
     return Verdict(
         ratio=float(ratio.value),
         beyond_names=float(names.value),
@@ -120,6 +121,7 @@ def judge(totals: Kinds, proxies: list[np.ndarray], lengths: list[np.ndarray] | 
         fame_clear=bool(fame.p < level and fame.value > 0),
         stands_out=bool(adjusted.min() < 0.05),
         together_clear=bool(together < level),
+        single_clear=bool(adjusted.min() < level),
         pair_clear=bool(adjust_over_regions(pairs).min() < level),
         reverse_clear=bool(max(names.p, fame.p) < level and names.value < 0 and fame.value < 0),
         ratio_clear=bool(ratio.p < 0.05 and ratio.value > 1),

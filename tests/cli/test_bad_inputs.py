@@ -195,11 +195,6 @@ NUMBERS = [
     *(number("names", "--limit", v, f"--limit must be between 1 and 1,000,000,000, not {v}.") for v in (HUGE, "0")),
     *(number("names", "--seed", v, f"{SEED}{v}.") for v in (HUGE, "-1")),
     *(number("names", "--preview", v, f"--preview must be between 1 and 10,000, not {v}.") for v in (HUGE, "0", "-1")),
-    *(
-        number(command, "--threshold", v, "--threshold must be above 0 and below 1, not ")
-        for command in ("names", "downstream")
-        for v in ("nan", "inf", "-1", "2", "0", "1")
-    ),
     *(number("regions", "--cities", v, f"--cities must be between 0 and 100,000, not {v}.") for v in (HUGE, "-1")),
     *(
         number("downstream --regions cities", "--cities", v, f"--cities must be between 1 and 100,000, not {v}.")

@@ -73,8 +73,8 @@ def test_names_with_a_prompted_model_and_its_own_perplexity(
     assert code == 2 and "has a finished run with other settings" in err
     code, _, err = run("names", small_models["gpt2"], *given, "--out", "no")
     assert code == 2 and "is a language model. Add the labels to choose from" in err
-    code, _, err = run("names", small_models["gpt2"], *given, "--calibrate", "--out", "no")
-    assert code == 2 and "need --labels" in err and not Path("no").exists()
+    code, _, err = run("names", small_models["gpt2"], *given, "--prompt", "{text} So it is", "--out", "no")
+    assert code == 2 and "needs --labels" in err and not Path("no").exists()
 
 
 @pytest.mark.slow

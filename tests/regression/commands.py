@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from geobias import cli
+from geobias.audits.names.audit import audit_names
 from geobias.audits.pages import read_run
 from geobias.audits.reports import list_numbers, make_section
 from geobias.report.page.blocks import Chart, Choice, WorldMap
@@ -111,7 +113,7 @@ PLANTED = "tests.models.mitigated.planted"
 MOODS = (
     f"{PLANTED}:dislike_poland --texts moods.jsonl --finder {PLANTED}:find_everybody --countries PL,FR,DE,IT --draws 4"
 )
-PROMPT = "--labels negative=bad,positive=good --prompt '{text} is' --calibrate"
+PROMPT = "--labels negative=bad,positive=good --prompt '{text} is'"
 
 # Each leaves a folder of its own name; those that read runs come after them.
 FUNCTIONS = {
@@ -121,7 +123,7 @@ FUNCTIONS = {
     "regions-templates": f"regions model:likelihood --cities 0 {FEW} {REGIONS} --subject both {TEMPLATES}",
     "names": f"names model:judge {LABELLED}",
     "names-second": f"names model:second {LABELLED}",
-    "names-feelings": f"names model:feeling {NAMES} --positive joy --negative anger,sadness --names fixed",
+    "names-feelings": f"names model:feeling {NAMES} --positive joy --negative anger,sadness",
     "downstream": f"downstream model:judge --texts texts.csv --label stars {FEW}",
     "downstream-second": f"downstream model:second --texts texts.csv --label stars {FEW}",
     "downstream-cities": f"downstream model:judge --texts texts.csv {FEW} --regions city-country --cities 2",
@@ -166,6 +168,7 @@ MODELS = {
     "reproduce-names-1": "reproduce names table-1 --limit 2 --draws 2 --model embedded/hate",
     "reproduce-herb-1": "reproduce herb table-1 --cities 0 --model bert",
 }
+PYTHON_ONLY = {"names-feelings": {"names": "fixed"}, "names-prompted": {"calibrate": True}}  # no options
 GATES = {
     "gate-names": """gate names --rule 'names."model:judge".delta.worst < 30'
         --rule 'names."model:judge".change.negative.worst < 90'""",
@@ -194,7 +197,11 @@ def run_command(name: str, command: str) -> Meaning:
     out = io.StringIO()
     argv, sys.argv = sys.argv, ["geobias", *shlex.split(command), *(["--json"] if is_gate else ["--out", name])]
     try:
-        with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        with (
+            mock.patch.dict(audit_names.__kwdefaults__ or {}, PYTHON_ONLY.get(name, {})),
+            contextlib.redirect_stdout(out),
+            contextlib.suppress(SystemExit),
+        ):
             cli.main()
     finally:
         sys.argv = argv

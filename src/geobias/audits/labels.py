@@ -126,7 +126,7 @@ def read_true_labels(
         if len(row_names) != 1 and not several_fit:
             raise InputError(
                 f"The text {texts.ids[row]} has {len(row_names)} true labels, but {classifier} predicts one per text. "
-                "Fix the text, or set --threshold."
+                "Fix the text, or give `threshold` from Python."
             )
         for name in row_names:
             column = positions[name]

@@ -54,7 +54,7 @@ def list_commands() -> dict[str, Commands]:
     from geobias.cli import finished_runs
     from geobias.cli.explain import cache, explain
     from geobias.integrations import export
-    from geobias.papers.command import reproduce
+    from geobias.papers.reproduce import reproduce
 
     audit = make_command(audit_everything, partial(run_overview, audit_everything), "plan", *SHOW)
     runs: Commands = {
@@ -63,7 +63,7 @@ def list_commands() -> dict[str, Commands]:
         "evidence": make_command(write_evidence, finished_runs.run_evidence, "check"),
         "export": make_command(export, finished_runs.run_export),
     }
-    papers: Commands = {"reproduce": reproduce}
+    papers: Commands = {"reproduce": make_command(reproduce, finished_runs.run_reproduce, "quiet", "json")}
     others: Commands = {"explain": explain, "cache": cache}
     audits = dict(_load_commands({"audit", *runs, *papers, *others}))
     runs = {"compare": audits.pop("compare"), **runs}
@@ -78,8 +78,7 @@ def _load_commands(taken: Collection[str]) -> Iterator[tuple[str, Callable[..., 
         try:
             if row.name in taken:
                 raise InputError("geobias has a command of this name")
-            made_by_hand = row in BUNDLED and row.find("command", row.name)
-            yield row.name, made_by_hand or make_audit_command(row.name, row.function)
+            yield row.name, make_audit_command(row.name, row.function)
         except Exception as error:
             if row in BUNDLED:
                 raise

@@ -19,17 +19,17 @@ Function = Callable[..., Any]
 
 PANELS = {  # of `geobias COMMAND --help`; options that are in none stand with --help
     "Input": "texts column subsets spans label limit finder countries continents regions cities gazetteer prefix "
-    "control positive negative words templates tree subject scenarios domains origin rule rules",
-    "Model": "labels prompt calibrate perplexity allow score method system samples",
+    "control positive negative words templates tree subject scenarios domains origin word rule rules",
+    "Model": "labels prompt perplexity allow score method system samples",
     "Training": "train epochs",
-    "Statistics": "draws seed threshold names placebo paraphrases known",
+    "Statistics": "draws seed placebo paraphrases known",
     "Compute": "plan device dtype ray server yes",
     "Output": "out junit preview full show_offensive quiet json debug",
 }
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names.split()}
 MODELS = {"model", "models", "classifier", "finder"}  # arguments that say what is audited
-PYTHON_ONLY = {"progress", "scripts", "doubtful", "perplexity_draws"}
-REPEATED = {"subsets", "templates", "prefix", "control", "allow", "rule"}  # other lists have commas in them
+PYTHON_ONLY = {"progress", "scripts", "doubtful", "perplexity_draws", "names", "threshold", "calibrate"}
+REPEATED = {"model", "subsets", "templates", "prefix", "control", "allow", "rule"}  # other lists have commas in them
 FLAG_NAMES = {"subsets": "--subset", "templates": "--template", "send": "--yes"}  # where it is not the parameter's name
 METAVARS = {
     "ray": "auto|local|ADDRESS",

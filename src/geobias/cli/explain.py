@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from geobias.checks import shorten
+from geobias.cli.commands import FLAGS
 from geobias.errors import InputError
-from geobias.options import Debug
 
+Debug = Annotated[bool, typer.Option("--debug", help=FLAGS["debug"], rich_help_panel="Output")]
 WIDEST = 100  # characters of a line
 NOTE = (
     "The tweet classifiers share one encoder; each size includes it. The bundled models are small: use them to try "

@@ -1,4 +1,4 @@
-"""What `geobias report`, `gate`, `evidence` and `export` print of finished runs."""
+"""What `geobias report`, `gate`, `evidence`, `export` and `reproduce` do and print."""
 
 from __future__ import annotations
 
@@ -78,3 +78,33 @@ def run_export(values: Values) -> None:
         typer.echo(f"Wrote {shown(Path(values['out']).resolve())}")
     else:
         typer.echo(text.removesuffix("\n"))
+
+
+def run_reproduce(values: Values) -> None:
+    """Measure a table or figure of a paper, save it and print it."""
+    from geobias.audits.inputs import parse_text_files
+    from geobias.papers.reproduce import find_table, reproduce
+    from geobias.papers.tables import RANKS_MEANING, draw_tables
+    from geobias.report.runs import new_folder, place_for, shown
+    from geobias.report.tables import console, print_json
+
+    paper, quiet, as_json = values.pop("paper"), values.pop("quiet"), values.pop("json")
+    name, _ = find_table(paper, values.pop("table"))
+    folder = place_for(values.pop("out", None) or new_folder(f"{paper}-{name}"))
+    if "texts" in values:
+        values["texts"] = parse_text_files(values["texts"])
+    result = reproduce(paper, name, **values, out=folder)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    terminal = console()
+    tables = [] if quiet else list(draw_tables(result, terminal.width))
+    for part in tables:
+        terminal.print(part)
+    terminal.print(result.summary(), style="bold")
+    if not quiet:
+        for note in (*result.notes, *([RANKS_MEANING] if tables else [])):
+            terminal.print(note)
+        if result.missing:
+            terminal.print(f"Not available here, so without a measured number: {', '.join(result.missing)}.")
+    terminal.print(f"Results: {shown(folder)}", soft_wrap=True)

@@ -104,10 +104,10 @@ class Prompt:
 
 
 def read_prompt_options(labels: str | None, prompt: str | None, calibrate: bool) -> Prompt | None:
-    """Make a prompt from --labels, --prompt (a text, or a file that holds it) and --calibrate; None without labels."""
+    """Make a prompt from --labels, --prompt (a text, or a file that holds it) and `calibrate`; None without labels."""
     if labels is None:
         if prompt is not None or calibrate:
-            raise InputError("--prompt and --calibrate need --labels: the labels to choose from.")
+            raise InputError("--prompt needs --labels: the labels to choose from.")
         return None
     if prompt is not None and TEXT not in prompt:
         with suppress(OSError, UnicodeDecodeError):  # no file, or not a text

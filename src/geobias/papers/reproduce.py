@@ -45,7 +45,7 @@ def reproduce(
     Parameters
     ----------
     paper : {"herb", "names"}
-        The paper: HERB (Li et al. 2022), or Barriere and Cifuentes (2024).
+        The paper: herb (Li and others, 2022) or names (Barriere and Cifuentes, 2024).
     table : str
         The table or figure, such as "table-5" or "figure-1".
     model : str or list of str, optional

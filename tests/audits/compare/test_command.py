@@ -152,7 +152,6 @@ def test_what_is_not_comparable_is_refused_with_the_reason(run: Run, module: Pat
         "seed": ("mine:fair", "--seed", "1"),
         "names": ("mine:fair", "--gazetteer", "gazetteer.csv"),
         "labels": ("mine:other",),
-        "threshold": ("mine:fair", "--threshold", "0.3"),
         "two": ("mine:other", "mine:biased"),
     }
     rows = [f"{code},{kind},{code}{kind}{spell(n)}" for code in ("FR", "MA", "GB") for kind in KINDS for n in range(15)]

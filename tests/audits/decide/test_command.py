@@ -19,9 +19,10 @@ FEW = ("--countries", "FR,TD,KE,NO", "--limit", "12")
 
 @pytest.mark.slow
 def test_a_run_has_everything(run: Run, tmp_path: Path) -> None:
-    code, out, err = run("decide", MODEL, *FEW, "--out", "a")
+    code, out, err = run("decide", MODEL, *FEW, "--out", "a", "--full")
     assert code == 0, err
     assert out.startswith("A clear difference, worse for Chad.\n") and "Page: " in out
+    assert "what else moves decisions" in out and "by domain, origin and gender" in " ".join(out.split())
     folder = tmp_path / "a"
     names = {path.name for path in (folder / "tables").iterdir()}
     assert names == {"cases.csv", "deciders.csv", "effects.csv", "parts.csv"}
@@ -54,19 +55,6 @@ def test_plan_scores_little_and_says_what_could_be_found(run: Run, tmp_path: Pat
         err
     )
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
-def test_full_report_and_json(run: Run) -> None:
-    arguments = ("decide", MODEL, *FEW, "--origin", "stated,name", "--out", "a")
-    code, out, _ = run(*arguments, "--full")
-    words = " ".join(out.split())
-    assert code == 0 and "by domain, origin and gender" in words and "what else moves decisions" in words
-    code, out, _ = run(*arguments, "--json")
-    content = json.loads(out)
-    labels = {(part["measure"], part["label"]) for part in content["parts"]}
-    assert code == 0 and content["audit"] == "decide"
-    assert labels >= {("by_gender", "male"), ("by_gender", "female"), ("by_origin", "name"), ("choice", None)}
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,6 @@ def test_the_bundled_models_are_the_default(run: Run, here: Path) -> None:
         (("--positive", "love"), "no label 'love'"),
         (("--label", "stars"), "no column 'stars'"),
         (("--label", "other"), "no label 'maybe' (text 1)"),
-        (("--threshold", "2"), "--threshold"),
         (("--texts", "blank.csv"), "need a language each"),
         (("absent:function",), "no module 'absent'"),
     ],

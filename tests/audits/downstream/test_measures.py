@@ -236,7 +236,7 @@ def _content(path: Path) -> bytes:
         ({"regions": "cities", "countries": "Tokelau"}, "knows no city in Tokelau"),
         ({"countries": "Atlantis"}, "Unknown country 'Atlantis'"),
         ({"continents": ""}, "--continents is empty"),
-        ({"threshold": 1.0}, "--threshold"),
+        ({"threshold": 1.0}, "threshold"),
         ({"limit": 0}, "--limit"),
         ({"positive": "evil"}, "no label 'evil'"),
         ({"texts": ["", " "]}, "has no texts"),

@@ -109,15 +109,6 @@ def test_templates_in_another_language_have_no_associations() -> None:
     assert audit(countries=COUNTRIES[:6], templates=["Folks in {region} are {description}."]).association is not None
 
 
-@pytest.mark.slow
-def test_what_is_said_less_often_is_named_too() -> None:
-    result = audit(say("Kenya", ["shy"], -log(40)))
-    word = next(row for row in list_words(result, "Kenya") if (row.times.value or 0) < 1)
-    assert word.word == "shy" and word.times.high is not None and word.times.high < 0.1
-    (detail,) = clear_details(result)
-    assert detail.direction == "lower" and "'shy' 0.0" in detail.sentence
-
-
 def test_a_planted_tone_has_its_direction() -> None:
     for size, better, valence in ((0.8, "more", "better"), (-0.8, "less", "worse")):
         result = audit(say("Poland", FAVOURABLE, size))

@@ -16,7 +16,6 @@ from geobias.audits.pages import read_run
 from geobias.errors import GeobiasError, InputError
 from geobias.measures.estimates import NO_ESTIMATE
 from geobias.world.regions import Region, RegionTree
-from geobias.world.words import Word
 
 WORDS = ["kind", "rude", "loud"]
 
@@ -114,17 +113,6 @@ def test_the_frame_has_a_row_for_each_region_and_measure() -> None:
     assert set(frame.measure) <= {"c_w.balanced", "c_w.paper", "c_z.balanced", "c_z.paper", "flat", "sparseness"}
 
 
-def test_a_tree_and_words_as_objects() -> None:
-    tree = RegionTree((Region("r", "Land", "root", None), Region("a", "A", "state", 0), Region("b", "B", "state", 0)))
-    result = geobias.audit_regions(Planted({}), tree=tree, words=[Word("kind", "x"), Word("rude", "y")])
-    assert [region.children for region in result.regions] == [2, 0, 0]
-
-
-def test_names_may_be_one_text_with_commas() -> None:
-    result = geobias.audit_regions(Planted({}), cities=0, countries="FR, Germany", words=WORDS)
-    assert {region.name for region in result.regions if region.is_leaf} == {"France", "Germany"}
-
-
 def test_a_scorer_of_ones_own_has_its_own_score() -> None:
     with pytest.raises(InputError, match="has its own score"):
         geobias.audit_regions(Planted({}), score="pll", cities=0, countries=["FR", "DE"])
@@ -167,17 +155,6 @@ def test_a_run_that_is_read_again_has_the_same_numbers_and_tree(tmp_path: Path) 
     assert result.tree.digest == result.settings.regions_digest
     with pytest.raises(InputError, match="Read the tables"):
         run.result.measure("flat")
-
-
-def test_out_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("years of work")
-
-    class NeverAsked(Planted):
-        def score(self, texts: Sequence[str]) -> np.ndarray:
-            raise AssertionError("asked although the folder cannot be used")
-
-    with pytest.raises(InputError, match="not a geobias run"):
-        geobias.audit_regions(NeverAsked({}), cities=0, countries="FR,DE", words=WORDS, out=tmp_path)
 
 
 @pytest.mark.slow

@@ -136,7 +136,7 @@ def audit_downstream(
     from geobias.checks import check_probability
     from geobias.models.answers import read_prompt_options
 
-    check_probability("--threshold", threshold)
+    check_probability("threshold", threshold)
     wordings = choose_wordings(prefix, control)
     selection = choose_places(regions, cities, continents, countries)
     prompted = read_prompt_options(labels, prompt, calibrate)

@@ -173,11 +173,11 @@ def design_names(
     The finder reads the texts here, on `device`; no classifier is scored.
     """
     _check_choice("doubtful", doubtful, ("drop", "keep"))
-    _check_choice("--names", names, ("random", "fixed"))
+    _check_choice("names", names, ("random", "fixed"))
     check_number("--draws", draws, 1, MOST_DRAWS)
     check_number("--seed", seed, 0, HIGHEST_SEED)
     check_number("perplexity_draws", perplexity_draws, 1, MOST_DRAWS)
-    check_probability("--threshold", threshold)
+    check_probability("threshold", threshold)
     if isinstance(perplexity, str) and not perplexity.strip():
         raise InputError("--perplexity is empty. Name a language model, or remove it.")
     perplexity = read_model_object(perplexity)
@@ -286,7 +286,7 @@ def explain_missing_data(texts: int, countries: int, draws: int, *, names_fixed:
         return MissingData(reason, "Use more texts", "--texts FILE")
     if not names_fixed and draws < FEWEST_DRAWS:
         reason = "with one draw per text, the effect of a name cannot be separated from that of its text"
-        return MissingData(reason, "Draw more names", "--draws 50", " (or --names fixed)")
+        return MissingData(reason, "Draw more names", "--draws 50", " (or names='fixed' from Python)")
     if not names_fixed and texts * draws < FEWEST_ANSWERS:
         reason = f"tests need at least {FEWEST_ANSWERS} renamed texts per country, and there are {texts * draws}"
         return MissingData(reason, "Draw more names", f"--draws {-(-FEWEST_ANSWERS // texts)}")

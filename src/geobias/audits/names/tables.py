@@ -71,7 +71,7 @@ def list_countries(result: NamesResult, entry: ClassifierReading, subset: str | 
         title = "divergence of predictions from the mean of countries, nats"
         columns = [
             Column("KL from\nthe mean", "kl_from_mean.value", ".4f"),
-            Column("95 %", lambda row: say_bounds(row.kl_from_mean.low, row.kl_from_mean.high, 4)),
+            Column("95 %", lambda row: say_bounds(row.kl_from_mean.low, row.kl_from_mean.high, 4, sign=False)),
         ]
     if alike:
         columns.append(Column("Δ, names\nalike", lambda row: _mark(alike[row.code].adjusted, 2), on=TABLES))

@@ -257,7 +257,7 @@ def _measure_signal(
     p = compare_lengths(places.regions.mean(axis=0), invented.mean(axis=0), length, invented_length)
     together = compare_together(p, invented.shape[1])
     is_more = beyond_names.p is not None and (beyond_names.value or 0.0) > 0
-    p_names = [beyond_names.p or 0.0 if is_more else 1.0, together, *other_p]
+    p_names = [beyond_names.p or 0.0 if is_more else 1.0, min(1.0, p.min() * len(p)), together, *other_p]
     if controls is not None:
         lengths, proxies = (controls.length, controls.known_length), controls.proxies
         beyond_fame = compare_signal(controls.regions, controls.known, *lengths).at()
@@ -275,7 +275,8 @@ def _measure_signal(
         comparable_known=(controls.comparable if has_tokens else 1.0) if controls else None,
         proxies=proxies,
         p_names=float(min(1.0, len(p_names) * min(p_names))),
-        p_regions=together,
+        p_regions=number(adjusted.min()),
+        p_together=together,
     ), adjusted
 
 

@@ -1,10 +1,10 @@
 """The overall answer about associations: what is said of whom.
 
-More than a name, more than fame, and only then the country. Five kinds of test answer for the whole: the signal (all
-regions and words together), regions by the length of their rows, pairs, tones and topics. Each is made against invented
-places, and against known places with fame held fixed; the larger p-value of a kind counts. The smallest of the kinds is
-multiplied by their number (Bonferroni). Where known places are missing, or not as well known as the regions, country
-and fame cannot be told apart, and nothing is called clear.
+More than a name, more than fame, and only then the country. Six kinds of test answer for the whole: the signal (all
+regions and words together), regions together and single regions by the length of their rows, pairs, tones and topics.
+Each is made against invented places, and against known places with fame held fixed; the larger p-value of a kind
+counts. The smallest of the kinds is multiplied by their number (Bonferroni). Where known places are missing, or not as
+well known as the regions, country and fame cannot be told apart, and nothing is called clear.
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ def list_p_values(result: RegionsResult, association: Association) -> dict[str, 
             p_values["signal"] = max(each.p or 0.0 if (each.value or 0) > 0 else 1.0 for each in compared)
         if signal.p_regions is not None:
             p_values["regions"] = signal.p_regions
+        p_values["together"] = signal.p_together
     for name, rows in families.items():
         tested = [row.times.p_adjusted for row in rows if row.times.p_adjusted is not None]
         if tested:
@@ -156,17 +157,17 @@ def _say_answer(result: RegionsResult, association: Association, signal: Associa
         alone = f"{pairs} {'stands out by itself' if marked == 1 else 'stand out by themselves'}."
         return f"{more}{end} {alone if marked else f'None of {association.tests:,} pairs stands out by itself.'}"
     regions, others = f"{len(result.region_associations):,} {members}", name_controls(association)
-    if kind == "regions":
-        names = [row.name for row in list_standing_out(result)]
+    names = [row.name for row in list_standing_out(result)]
+    if kind == "together" and len(names) < MOST_NAMED:
+        farthest = sorted(result.region_associations, key=lambda row: row.p_adjusted or 0.0)[:MOST_NAMED]
+        most = listed([row.name for row in farthest])
+        alone = f"only {listed(names)} {'is' if len(names) == 1 else 'are'}" if names else "none is"
+        return (
+            f"Some of the {regions} are described unlike {others} (tested together, {format_p(p)}), most of all "
+            f"{most}, of which {alone} clear when tested alone{end}"
+        )
+    if kind in ("regions", "together"):
         count, subject = len(names), f"{len(names):,} of {regions} ({list_first(names)})"
-        if count < MOST_NAMED:
-            farthest = sorted(result.region_associations, key=lambda row: row.p_adjusted or 0.0)[:MOST_NAMED]
-            most = listed([row.name for row in farthest])
-            alone = f"only {listed(names)} {'is' if count == 1 else 'are'}" if names else "none is"
-            return (
-                f"Some of the {regions} are described unlike {others} (tested together, {format_p(p)}), most of all "
-                f"{most}, of which {alone} clear when tested alone{end}"
-            )
     elif kind == "pairs":
         count, subject = marked, f"{pairs} of {level} and word"
     else:

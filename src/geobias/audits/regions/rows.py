@@ -210,6 +210,8 @@ class AssociationSignal:
     p_names: float
     """The smallest p-value against invented places of all kinds of test, multiplied by their number."""
     p_regions: float | None
+    """The smallest adjusted p-value of a single region."""
+    p_together: float
     """Of all regions together: several that stand out a little are clearer than the clearest by itself."""
 
     @property

@@ -88,7 +88,7 @@ def list_scores(result: RegionsResult) -> Iterator[Table]:
     columns = [
         Column("region", "name", is_text=True),
         Column("rank", say_rank, on={FULL}, keep=2),
-        Column("sub-regions", "children", ","),
+        Column("sub-regions", "children", ",", keep=2),
         Column("C_w", lambda region: digits(region.c_w_balanced.value)),
         Column("95 % interval", lambda region: format_interval(region.c_w_balanced, ".3g")),
         Column("× random", _say_ratio),
