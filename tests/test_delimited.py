@@ -6,8 +6,8 @@ import csv
 
 import pytest
 
-from geobias.delimited import parse_lines, parse_named_rows, parse_rows, sniff_delimiter
 from geobias.errors import InputError
+from geobias.files import parse_lines, parse_named_rows, parse_rows, sniff_delimiter
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

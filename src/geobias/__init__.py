@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     from geobias.audits.decide.result import DecideResult
     from geobias.audits.downstream.audit import audit_downstream
     from geobias.audits.downstream.result import DownstreamResult
-    from geobias.audits.evidence import write_evidence
     from geobias.audits.evidence.manifest import verify_evidence
     from geobias.audits.find.audit import audit_finders
     from geobias.audits.find.result import FindResult
-    from geobias.audits.finished_runs import gate, read_run, write_report
+    from geobias.audits.finished_runs import gate, read_run, write_evidence, write_report
     from geobias.audits.gate.report import GateReport
     from geobias.audits.mitigate.audit import mitigate
     from geobias.audits.mitigate.result import MitigateResult
@@ -76,7 +75,7 @@ _MODULES = {  # where each public name is defined
     "reproduce": "geobias.papers.reproduce",
     "save_mitigated": "geobias.models.saved_wrappers",
     "verify_evidence": "geobias.audits.evidence.manifest",
-    "write_evidence": "geobias.audits.evidence",
+    "write_evidence": "geobias.audits.finished_runs",
     "write_report": "geobias.audits.finished_runs",
 }
 __all__ = [

@@ -19,7 +19,7 @@ from functools import cache
 
 import numpy as np
 
-from geobias.audits.renaming import NobodyNamedError
+from geobias.audits.inputs import NobodyNamedError
 from geobias.models.finders import EntityFinder
 from geobias.report.findings import ConstantAnswers, Finding, LanguageDoubt, with_role
 from geobias.report.results import AuditResult

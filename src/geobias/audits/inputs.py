@@ -1,7 +1,9 @@
-"""Input that several audits read: texts, lists of names, a number of cities."""
+"""Input that several audits read: texts, lists of names, a number of cities; and the people whom they rename."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from geobias.checks import MOST_ROWS, check_number, shorten
+from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_size, shorten
 from geobias.errors import InputError
+from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.input_table import is_hub_name
+from geobias.texts.people import Person
 from geobias.texts.user_texts import Texts, join_texts, read_texts, sample_texts
+from geobias.world.gazetteer import ENOUGH, PAPER_COUNTRIES, Gazetteer
 
 MOST_CITIES = 100_000  # per country: more than the world has
 SAMPLE = 100  # bundled tweets that are used where neither texts nor a limit are given
@@ -150,3 +155,67 @@ def split_by_class(rows: np.ndarray, classes: Sequence[str], share: float, seed:
             f"Too few texts have the label {rarest!r} to split them into training and test texts. Add more."
         )
     return remaining, np.sort(held_out)
+
+
+MOST_DRAWS = 10_000
+
+
+def check_draws(draws: int, seed: int) -> None:
+    check_number("--draws", draws, 1, MOST_DRAWS)
+    check_number("--seed", seed, 0, HIGHEST_SEED)
+
+
+def choose_countries(
+    gazetteer: Gazetteer, names: str | Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The codes of the countries to draw names from, and of those that "all" leaves out for lack of names."""
+    if names == "all" or (names is None and not set(PAPER_COUNTRIES) <= set(gazetteer.codes)):
+        left_out = tuple(code for code in gazetteer.codes if gazetteer.find_short_lists(code))
+        codes = tuple(code for code in gazetteer.codes if code not in left_out)
+        if not codes:
+            raise InputError(
+                f"No country has at least {ENOUGH} names of every kind ({', '.join(gazetteer.kinds)}). Add names."
+            )
+        return codes, left_out
+    codes = PAPER_COUNTRIES
+    if names is not None:
+        codes = tuple(dict.fromkeys(gazetteer.find(name.strip()) for name in split_list(names, "--countries")))
+    if not codes:
+        raise InputError("--countries is empty. Add at least one value, or remove it.")
+    for code in codes:
+        for kind, count in gazetteer.find_short_lists(code):
+            raise InputError(
+                f"{gazetteer.country(code)} has {count} {kind} names in this script; at least {ENOUGH} are needed. "
+                "Remove the country, add names (--gazetteer), or use names of all scripts (scripts='all' in Python)."
+            )
+    return codes, ()
+
+
+class NobodyNamedError(InputError):
+    """No text names anybody, or the finder does not read the texts, so nobody can be renamed."""
+
+
+def rename_people(
+    texts: Texts,
+    people: Sequence[tuple[Person, ...]],
+    gazetteer: Gazetteer,
+    codes: Sequence[str],
+    *,
+    draws: int,
+    seed: int,
+) -> tuple[np.ndarray, Counterfactuals]:
+    """The positions of the texts that name somebody, and these texts with names of every country."""
+    named = np.array([i for i, row in enumerate(people) if row], dtype=int)
+    check_size(len(named) * len(codes) * draws, "renamed texts", "Use fewer --draws, --countries or texts (--limit)")
+    return named, Counterfactuals(
+        [texts.texts[i] for i in named], [row for row in people if row], gazetteer, codes, draws=draws, seed=seed
+    )
+
+
+def digest_mentions(people_by_text: Sequence[Sequence[Person]]) -> str:
+    """What tells apart two ways of finding names in the same texts."""
+    spans = [
+        [(mention.start, mention.end) for person in persons for mention in person.mentions]
+        for persons in people_by_text
+    ]
+    return hashlib.blake2b(json.dumps(spans).encode(), digest_size=16).hexdigest()

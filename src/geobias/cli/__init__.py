@@ -55,8 +55,7 @@ def make_app() -> typer.Typer:
 
 def list_commands() -> dict[str, Commands]:
     """All commands by their group in `geobias --help`."""
-    from geobias.audits.evidence import write_evidence
-    from geobias.audits.finished_runs import gate, write_report
+    from geobias.audits.finished_runs import gate, write_evidence, write_report
     from geobias.audits.overview.audit import audit as audit_everything
     from geobias.cli import other_commands
     from geobias.integrations import export

@@ -50,8 +50,8 @@ def run_gate(values: Values) -> None:
 
 
 def run_evidence(values: Values) -> None:
-    from geobias.audits.evidence import write_evidence
     from geobias.audits.evidence.manifest import hash_manifest, verify_evidence
+    from geobias.audits.finished_runs import write_evidence
     from geobias.report.runs import shown
 
     if bundle := values.pop("check", None):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from geobias.audits.pages import find_run_folder, read_runs, reads_runs
 from geobias.audits.reports import RunNumber, describe, list_summary_numbers
-from geobias.checks import check_characters
 from geobias.errors import InputError
 from geobias.files import save_file
 from geobias.models.scorer import ModelIdentity
@@ -26,20 +25,18 @@ if TYPE_CHECKING:
     from geobias.audits.finished_runs import Run
 
 SCHEMA_VERSION = "0.3.0"
-RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
+SOURCE = {  # who ran an audit, and how they are related to the developer, only they know: they may edit the file
+    "source_name": "geobias",
+    "source_type": "evaluation_run",
+    "source_organization_name": "unknown",
+    "evaluator_relationship": "other",
+}
 SHARES = ("recall", "precision", "gap", "auc", "impact_ratio")  # parts of paths whose numbers lie between 0 and 1
 CONFIDENCE = 0.95
 
 
 @reads_runs
-def export_run(
-    run: Run,
-    out: str | Path,
-    *,
-    developer: str | None = None,
-    organization: str = "unknown",
-    relationship: str = "other",
-) -> list[Path]:
+def export_run(run: Run, out: str | Path, *, developer: str | None = None) -> list[Path]:
     """Write a finished run in the format of Every Eval Ever: scores with confidence intervals.
 
     Parameters
@@ -50,10 +47,6 @@ def export_run(
         Folder to write to. The files are OUT/geobias-AUDIT/DEVELOPER/MODEL/UUID.json, as the project arranges them.
     developer : str, optional
         Developer of the model. Default: the first part of its name, or "unknown" for a folder or a function.
-    organization : str, default "unknown"
-        Who ran the audit.
-    relationship : {"first_party", "third_party", "collaborative", "other"}, default "other"
-        How they are related to the developer of the model.
 
     Returns
     -------
@@ -63,24 +56,14 @@ def export_run(
     Raises
     ------
     InputError
-        If the run was not saved, is not finished or has no number that sums up a model, or if `relationship` is
-        unknown.
+        If the run was not saved, is not finished or has no number that sums up a model.
 
     Examples
     --------
     >>> from geobias.integrations.every_eval_ever import export_run
     >>> export_run("runs/names", "data")  # doctest: +SKIP
     """
-    if relationship not in RELATIONSHIPS:
-        raise InputError(f"Unknown relationship {relationship!r}. Use {', '.join(RELATIONSHIPS[:-1])} or other.")
-    check_characters(organization, "organization")
     runs = read_runs(find_run_folder(run))
-    source = {
-        "source_name": "geobias",
-        "source_type": "evaluation_run",
-        "source_organization_name": organization,
-        "evaluator_relationship": relationship,
-    }
     contents: dict[Path, bytes] = {}
     for finished in runs:
         by_model: dict[str, list[RunNumber]] = {}
@@ -88,7 +71,7 @@ def export_run(
             if number.model is not None:
                 by_model.setdefault(number.model.name, []).append(number)
         for name, numbers in by_model.items():
-            record = make_record(finished, numbers, source, developer)
+            record = make_record(finished, numbers, developer)
             folder = Path(out) / f"geobias-{finished.result.audit}" / record["model_info"]["id"]
             contents[folder / f"{_make_id(finished, name)}.json"] = json.dumps(record, indent=2).encode() + b"\n"
     if not contents:
@@ -98,9 +81,7 @@ def export_run(
     return list(contents)
 
 
-def make_record(
-    run: FinishedRun[Any], numbers: Sequence[RunNumber], source: dict[str, str], developer: str | None = None
-) -> dict[str, Any]:
+def make_record(run: FinishedRun[Any], numbers: Sequence[RunNumber], developer: str | None = None) -> dict[str, Any]:
     """The numbers of one model as a record of Every Eval Ever."""
     model = numbers[0].model
     assert model is not None
@@ -111,7 +92,7 @@ def make_record(
         "evaluation_id": f"geobias-{run.result.audit}/{described_model['id']}/{created}",
         "evaluation_timestamp": run.description.finished,
         "retrieved_timestamp": created,
-        "source_metadata": source,
+        "source_metadata": SOURCE,
         "eval_library": {"name": "geobias", "version": run.result.versions["geobias"]},
         "model_info": described_model,
         "evaluation_results": [_describe_number(run, number) for number in numbers],

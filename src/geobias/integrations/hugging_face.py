@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,45 +188,27 @@ def _list_model_numbers(runs: Sequence[FinishedRun[Any]]) -> list[tuple[Finished
     return numbers
 
 
-@dataclass(frozen=True)
-class CardUpdate:
-    """The files that a push would change, with their new content."""
-
-    repository: str
-    files: dict[str, str] = field(repr=False)
-
-
-def prepare_card(repository: str, run: Run, *, benchmark: str | None = None, api: Any = None) -> CardUpdate:
-    """Put the section of a run into the model card of a repository; nothing is sent.
+def propose_card(repository: str, run: Run, *, benchmark: str | None, send: bool) -> str:
+    """Open a pull request with the card of a run, and return its URL; without `send` only show its files.
 
     Reads README.md from the Hub. A section that geobias wrote before is replaced; all else stays.
     """
-    files = {README: insert_section(_read_card(repository, _api(api)), write_card(run))}
-    if benchmark is not None:
-        files[".eval_results/geobias.yaml"] = write_card(run, to=EVAL_RESULTS, benchmark=benchmark)
-    return CardUpdate(repository, files)
-
-
-def propose_card(repository: str, run: Run, *, benchmark: str | None, send: bool) -> str:
-    """Open a pull request with the card of a run; or only show its files."""
-    update = prepare_card(repository, run, benchmark=benchmark)
-    if send:
-        return f"Pull request: {push_card(update)}"
-    files = [f"--- {path}\n{content}" for path, content in update.files.items()]
-    return "\n".join([*files, f"Nothing was sent. Add --yes to open a pull request on {repository}."])
-
-
-def push_card(update: CardUpdate, *, api: Any = None) -> str:
-    """Open a pull request with the files; returns its URL."""
-    from huggingface_hub import CommitOperationAdd
+    from huggingface_hub import CommitOperationAdd, HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
-    operations = [CommitOperationAdd(path, content.encode()) for path, content in update.files.items()]
+    api = HfApi()
+    files = {README: insert_section(_read_card(repository, api), write_card(run))}
+    if benchmark is not None:
+        files[".eval_results/geobias.yaml"] = write_card(run, to=EVAL_RESULTS, benchmark=benchmark)
+    if not send:
+        shown = [f"--- {path}\n{content}" for path, content in files.items()]
+        return "\n".join([*shown, f"Nothing was sent. Add --yes to open a pull request on {repository}."])
+    operations = [CommitOperationAdd(path, content.encode()) for path, content in files.items()]
     try:
-        commit = _api(api).create_commit(update.repository, operations, commit_message=TITLE, create_pr=True)
+        commit = api.create_commit(repository, operations, commit_message=TITLE, create_pr=True)
     except (HfHubHTTPError, OSError) as error:
-        raise _exto_markdown(update.repository, error) from None
-    return str(commit.pr_url)
+        raise _explain_hub_error(repository, error) from None
+    return f"Pull request: {commit.pr_url}"
 
 
 def insert_section(readme: str, section: str) -> str:
@@ -254,25 +235,17 @@ def _read_card(repository: str, api: Any) -> str:
     try:
         return Path(api.hf_hub_download(repository, README)).read_text(encoding="utf-8")
     except LocalEntryNotFoundError as error:  # no network: a card may be there, and must not be taken for none
-        raise _exto_markdown(repository, error) from None
+        raise _explain_hub_error(repository, error) from None
     except EntryNotFoundError:
         return ""
     except HFValidationError:
         raise InputError(f"{repository!r} is not the id of a repository. Write it as OWNER/NAME.") from None
     except (HfHubHTTPError, OSError) as error:
-        raise _exto_markdown(repository, error) from None
+        raise _explain_hub_error(repository, error) from None
 
 
-def _exto_markdown(repository: str, error: Exception) -> GeobiasError:
+def _explain_hub_error(repository: str, error: Exception) -> GeobiasError:
     reason = " ".join(str(error).split())[:200]
     return GeobiasError(
         f"The Hub does not answer for {repository} ({reason}). Check the name, the network and `hf auth login`."
     )
-
-
-def _api(api: Any) -> Any:
-    if api is not None:
-        return api
-    from huggingface_hub import HfApi
-
-    return HfApi()

@@ -46,7 +46,7 @@ class Effect:
     p_adjusted: float | None
     """Of the test that decides whether the place stands out, adjusted for all comparisons."""
     mirrors: str | None = None
-    """The place that may be the only reason for a clear difference from a mean of places (`families.find_mirrors`)."""
+    """The place that may be the only reason for a clear difference from a mean of places (`find_mirrors`)."""
     evidence: Evidence = "not testable"
     """By `p_adjusted`; at most suggestive where another place may be the reason."""
     size: SizeWord | None = None

@@ -25,9 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from geobias.checks import find_unusable_character, shorten
-from geobias.delimited import parse_rows, sniff_delimiter
 from geobias.errors import InputError
-from geobias.files import decode_text, read_bytes
+from geobias.files import decode_text, parse_rows, read_bytes, sniff_delimiter
 
 HUB_PATH, DATASET = "hf://", "datasets:"
 

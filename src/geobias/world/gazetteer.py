@@ -40,9 +40,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from geobias.checks import check_name, describe_choices, shorten
-from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
-from geobias.files import read_text
+from geobias.files import parse_named_rows, read_text
 from geobias.world.countries import find_country, fold_country, load_country_names, match_country
 
 KINDS = ("male", "female", "last")

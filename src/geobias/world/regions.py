@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 
 from geobias.checks import check_name, describe_choices, shorten
-from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
-from geobias.files import read_text
+from geobias.files import parse_named_rows, read_text
 from geobias.world.countries import ANTARCTIC, DISSOLVED, find_continent, find_country, load_geonames
 from geobias.world.places import add_article
 

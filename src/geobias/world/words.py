@@ -15,9 +15,8 @@ from importlib import resources
 from pathlib import Path
 
 from geobias.checks import check_name, check_number, describe_choices, shorten
-from geobias.delimited import DELIMITERS, find_delimiter, first_line, parse_lines, parse_named_rows
 from geobias.errors import InputError
-from geobias.files import read_text
+from geobias.files import DELIMITERS, find_delimiter, first_line, parse_lines, parse_named_rows, read_text
 
 NO_TOPIC = "words"
 PARTS_OF_SPEECH = ("adjective", "noun", "verb")

@@ -29,9 +29,8 @@ from geobias.audits.inputs import describe_copies
 from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.measures.estimates import Estimate
 from geobias.measures.uncertainty import ROUNDING
-from geobias.report.families import Family
 from geobias.report.findings import Finding, Role, format_p, grade_evidence
-from geobias.report.model_findings import ModelFindings, TooLittle
+from geobias.report.model_findings import Family, ModelFindings, TooLittle
 from geobias.report.number_tree import join_path
 from geobias.report.page.charts import Valence
 from geobias.report.results import Interval

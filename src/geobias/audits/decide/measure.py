@@ -44,7 +44,7 @@ from geobias.measures.estimates import Estimate, Estimates, find_standing_out
 from geobias.measures.impact_ratio import measure_impact_ratios, measure_spread
 from geobias.measures.missing_answers import bound_shares, impute_answers, permute_countries
 from geobias.measures.uncertainty import Family
-from geobias.report.families import find_mirrors
+from geobias.report.model_findings import find_mirrors
 from geobias.report.results import NO_INTERVAL, Interval, number
 from geobias.texts.counterfactuals import GENDERS
 

@@ -28,7 +28,7 @@ from geobias.report.declarations import (
     say_left_out,
     say_p,
 )
-from geobias.report.families import Family
+from geobias.report.model_findings import Family
 from geobias.report.number_tree import (
     ANY_NUMBER,
     NOT_NEGATIVE,

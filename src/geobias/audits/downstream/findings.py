@@ -12,11 +12,13 @@ from geobias.audits.downstream.measure import count_tests
 from geobias.audits.downstream.result import ClassifierReading, DownstreamResult, PrefixEffect, WordingEffect
 from geobias.audits.inputs import describe_copies
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, SIGNIFICANT
-from geobias.report.families import CITIES, COUNTRIES, Family
 from geobias.report.findings import ExampleText, Finding, Role, format_p
 from geobias.report.model_findings import (
+    CITIES,
+    COUNTRIES,
     MOST_DETAILS,
     Caution,
+    Family,
     ModelFindings,
     TooLittle,
     conclude,

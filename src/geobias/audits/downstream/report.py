@@ -29,7 +29,7 @@ from geobias.report.declarations import (
     say_left_out,
     unless_few,
 )
-from geobias.report.families import Family
+from geobias.report.model_findings import Family
 from geobias.report.number_tree import WORST, GateNumber, Range, model_names, tree_number, worst_number
 from geobias.report.page.blocks import Chart, WorldMap
 from geobias.report.page.charts import NEUTRAL

@@ -98,7 +98,7 @@ def audit_finders(
         load_marked_texts,
         rename_marked,
     )
-    from geobias.audits.renaming import check_draws
+    from geobias.audits.inputs import check_draws
     from geobias.audits.study import RunOptions, execute
 
     check_draws(draws, seed)

@@ -15,9 +15,8 @@ import numpy as np
 from geobias.audits.find.answers import FinderAnswers, Outcome, judge_mentions, judge_predictions
 from geobias.audits.find.measure import RenamedShares, measure_finders
 from geobias.audits.find.result import FindResult, FindSettings
-from geobias.audits.inputs import TextsSettings, load_texts
+from geobias.audits.inputs import TextsSettings, choose_countries, digest_mentions, load_texts, rename_people
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, Step
-from geobias.audits.renaming import choose_countries, digest_mentions, rename_people
 from geobias.audits.study import RunOptions, Study
 from geobias.engine.answer_checks import CHECKED_TEXTS, NondeterministicModel
 from geobias.errors import InputError

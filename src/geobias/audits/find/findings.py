@@ -9,9 +9,8 @@ from geobias.audits.find.result import FactorLevel, FinderMeasures, FindResult, 
 from geobias.audits.inputs import describe_copies
 from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.models.finders import EMBEDDED_FINDER
-from geobias.report.families import Family
 from geobias.report.findings import ExampleText, Finding, Role, format_p, grade_evidence
-from geobias.report.model_findings import MOST_DETAILS, Caution, ModelFindings, TooLittle, conclude
+from geobias.report.model_findings import MOST_DETAILS, Caution, Family, ModelFindings, TooLittle, conclude
 from geobias.report.page.charts import Valence
 from geobias.report.results import HasInterval, Interval
 from geobias.report.sentences import measure_size, say_missed

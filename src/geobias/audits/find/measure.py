@@ -33,7 +33,7 @@ from geobias.audits.find.result import (
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
 from geobias.measures.estimates import Estimates
 from geobias.measures.uncertainty import TAIL, Family, Uncertainty
-from geobias.report.families import find_mirrors
+from geobias.report.model_findings import find_mirrors
 from geobias.report.results import Interval, number
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from geobias.report.declarations import (
     say_bounds,
     say_left_out,
 )
-from geobias.report.families import Family
+from geobias.report.model_findings import Family
 from geobias.report.number_tree import SHARE, GateNumber, model_names, tree_number
 from geobias.report.page.blocks import Chart, Row, WorldMap
 from geobias.report.page.charts import Valence, dots

@@ -132,6 +132,7 @@ def mitigate(
     ...     method="blind,average:8,augment,pair:1", out="runs/mitigate",
     ... )  # doctest: +SKIP
     """
+    from geobias.audits.inputs import check_draws
     from geobias.audits.mitigate.design import (
         check_methods,
         design_mitigation,
@@ -140,7 +141,6 @@ def mitigate(
         require_folder,
     )
     from geobias.audits.mitigate.study import MitigateStudy
-    from geobias.audits.renaming import check_draws
     from geobias.audits.study import RunOptions, execute
     from geobias.checks import MOST_EPOCHS, check_number
 

@@ -10,9 +10,18 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.doubts import doubt_finder, doubt_names, refuse_unread
-from geobias.audits.inputs import TextsSettings, load_texts, split_by_class, split_list, text_classes
+from geobias.audits.inputs import (
+    NobodyNamedError,
+    TextsSettings,
+    choose_countries,
+    digest_mentions,
+    load_texts,
+    rename_people,
+    split_by_class,
+    split_list,
+    text_classes,
+)
 from geobias.audits.mitigate.result import MitigateCounts, MitigateSettings
-from geobias.audits.renaming import NobodyNamedError, choose_countries, digest_mentions, rename_people
 from geobias.checks import check_number, describe_choices
 from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER

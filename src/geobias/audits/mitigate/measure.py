@@ -31,7 +31,7 @@ from geobias.measures.mitigation import Spread, compare_quality, compare_spreads
 from geobias.measures.paired_differences import MEAN, MeasureKey, NamesAnswers, delta_differences
 from geobias.measures.uncertainty import Family
 from geobias.models.scorer import ModelIdentity
-from geobias.report.families import find_mirrors
+from geobias.report.model_findings import find_mirrors
 from geobias.report.results import Interval, number
 
 MOST_LEFT = 0.9  # of the standardised spread, after a method that helps

@@ -14,15 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from geobias.audits.doubts import doubt_finder, doubt_names, refuse_unread
-from geobias.audits.inputs import TextsSettings, describe_copies, load_texts, split_list
-from geobias.audits.names.result import FinderSpans, NamesCounts, NamesSettings
-from geobias.audits.renaming import (
+from geobias.audits.inputs import (
     MOST_DRAWS,
     NobodyNamedError,
+    TextsSettings,
     choose_countries,
+    describe_copies,
     digest_mentions,
+    load_texts,
     rename_people,
+    split_list,
 )
+from geobias.audits.names.result import FinderSpans, NamesCounts, NamesSettings
 from geobias.checks import HIGHEST_SEED, check_number, check_probability, check_size, describe_choices
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import FEWEST_ANSWERS, FEWEST_DRAWS, FEWEST_TEXTS

@@ -48,7 +48,7 @@ from geobias.measures.crossed_variance import CrossedVariance, NameUnits
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, SIGNIFICANT, Estimate, find_standing_out
 from geobias.measures.paired_differences import CountedMean
 from geobias.models.scorer import ModelIdentity
-from geobias.report.families import find_mirrors
+from geobias.report.model_findings import find_mirrors
 from geobias.report.results import number
 from geobias.texts.counterfactuals import GENDERS
 

@@ -31,7 +31,7 @@ from geobias.audits.names.rows import (
 )
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
-from geobias.report.families import Family
+from geobias.report.model_findings import Family
 from geobias.report.page.charts import Valence
 from geobias.report.results import NOT_SAVED, AuditResult, Number
 from geobias.report.rows import tidy_row

@@ -33,8 +33,8 @@ from geobias.report.declarations import (
     say_evidence,
     say_p,
 )
-from geobias.report.families import Family
 from geobias.report.findings import DIFFERENCES, EVIDENCE_LABELS, grade_evidence
+from geobias.report.model_findings import Family
 from geobias.report.page.charts import Valence
 from geobias.report.tables import MARKED_COLUMN, NOTHING, TOO_FEW, interval, is_marked, signed
 

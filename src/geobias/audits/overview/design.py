@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.downstream.audit import audit_downstream
-from geobias.audits.inputs import describe_copies
+from geobias.audits.inputs import NobodyNamedError, describe_copies
 from geobias.audits.names.audit import audit_names
 from geobias.audits.overview.result import Overview
 from geobias.audits.plan import Plan, format_duration, join_plans
 from geobias.audits.regions.audit import audit_regions
-from geobias.audits.renaming import NobodyNamedError
 from geobias.audits.study import IndexEntry, RunIndex, RunOptions, assign_folders, prepare, save_index
 from geobias.engine.ask import compute_on
 from geobias.errors import InputError

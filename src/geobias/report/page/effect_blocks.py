@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.declarations import get_value
-from geobias.report.families import Family
 from geobias.report.findings import Finding, with_role
+from geobias.report.model_findings import Family
 from geobias.report.page.blocks import Chart, MapCountry, MapMeasure, Row, WorldMap
 from geobias.report.page.charts import dots
 from geobias.report.tables import listed, signed
