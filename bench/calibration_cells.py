@@ -11,7 +11,8 @@ from scipy import stats
 
 from bench.calibration_repetitions import REFERENCES, Repetition, Size, SizeRepetition, repeat_size
 from bench.calibration_worlds import WORLDS, World
-from geobias.measures.crossed_variance import FEWEST_TEXTS, POWER
+from geobias.measures.crossed_variance import FEWEST_TEXTS
+from geobias.measures.estimates import POWER
 from geobias.measures.paired_differences import MEAN, ORIGINALS
 
 COVERAGE, PLAN_POWER, MOST_FALSE_ALARMS = (0.93, 0.98), (0.7, 0.9), 0.06

@@ -8,7 +8,7 @@ from scipy import stats
 
 from bench.calibration_cells import acceptance
 from geobias.measures import estimates
-from geobias.measures.estimates import Estimate, bootstrap_means, largest_mean
+from geobias.measures.estimates import Estimate, bootstrap_means
 
 
 def test_it_is_the_bootstrap_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,24 +27,16 @@ def test_it_is_the_bootstrap_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_text_says_nothing_of_others() -> None:
     assert bootstrap_means(np.ones((1, 2))).at(0) == Estimate(1.0, None, None, None, None)
-    assert np.isnan(largest_mean(np.ones((1, 2))).high)
 
 
 @pytest.mark.slow
 def test_coverage_and_false_alarms() -> None:
-    covered = alarms = together = 0.0
+    covered = alarms = 0.0
     for i in range(400):
         values = np.random.default_rng([9, i]).normal(0, 1, (40, 10)) + np.r_[0.5, np.zeros(9)]
         found = bootstrap_means(values, seed=i, resamples=400)
         covered += found.low[0] <= 0.5 <= found.high[0]
         alarms += (bootstrap_means(values[:, 1:], seed=i, resamples=400).p_adjusted < 0.05).any()
-        together += largest_mean(values[:, 1:], seed=i, resamples=400).low > 0  # none of the nine differs from 0
     low, high = acceptance(0.95, 400)
     assert low <= covered / 400 <= high
-    assert alarms / 400 <= acceptance(0.05, 400)[1] and together / 400 <= acceptance(0.05, 400)[1]
-
-
-def test_the_farthest_is_found_with_bounds_around_it() -> None:
-    values = np.random.default_rng(2).normal(0, 1, (200, 5)) + np.array([0, 0, -3, 0, 1])
-    value, low, high, which = largest_mean(values)
-    assert which == 2 and low < value < high and value == pytest.approx(3, abs=0.3)
+    assert alarms / 400 <= acceptance(0.05, 400)[1]

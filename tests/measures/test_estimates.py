@@ -13,9 +13,9 @@ from geobias.measures.estimates import (
     bootstrap_estimates,
     bootstrap_p_values,
     find_standing_out,
-    max_t_bounds,
     monte_carlo_p_value,
     small_sample_factor,
+    t_test,
     t_to_normal_ratio,
 )
 
@@ -66,19 +66,9 @@ def test_few_draws_make_intervals_wider() -> None:
     np.testing.assert_allclose(small_sample_factor(np.array([5, 1])), [small_sample_factor(5), small_sample_factor(2)])
 
 
-def test_max_t_bounds_hold_together() -> None:
-    rng = np.random.default_rng(4)
-    deviations = rng.normal(size=(4000, 10)) * np.arange(1, 11)
-    low, high = max_t_bounds(np.zeros(10), deviations, 10_000)
-    fresh = rng.normal(size=(4000, 10)) * np.arange(1, 11)
-    together = ((fresh > low) & (fresh < high)).all(axis=1).mean()
-    assert 0.935 < together < 0.965
-    np.testing.assert_allclose(high / np.arange(1, 11), high[0], rtol=0.1)
-
-
-def test_a_value_that_never_varies_has_bounds_of_no_width() -> None:
-    low, high = max_t_bounds(np.array([1.0, 2.0]), np.column_stack([np.zeros(100), np.linspace(-1, 1, 100)]), 50)
-    assert low[0] == high[0] == 1.0 and low[1] < 2 < high[1]
+def test_students_t_with_and_without_error() -> None:
+    p = t_test(np.array([2.0, 0.0, -3.0, np.nan]), np.array([1.0, 0.0, 0.0, 1.0]), 4)
+    np.testing.assert_allclose(p, [2 * stats.t.sf(2, 4), 1, 0, np.nan])
 
 
 def deviations(*effects: float, half_width: float = 0.02) -> list[Estimate]:

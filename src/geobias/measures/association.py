@@ -20,11 +20,13 @@ import numpy as np
 from scipy import stats
 
 from geobias.measures.estimates import (
-    CONFIDENCE_LEVEL,
+    POWER_QUANTILE,
     SIGNIFICANT,
+    TAIL,
     Estimates,
     LargestEffect,
     benjamini_hochberg,
+    find_largest,
     satterthwaite_df,
     t_quantile,
 )
@@ -33,7 +35,6 @@ MEDIAN_TO_SPREAD = 1.4826  # of a normal distribution: its standard deviation ov
 SMALLEST_SPREAD = 0.01  # nats: where invented places hardly differ, less than 1 % is nothing
 FEWEST_PLACES = 20  # invented, for a distribution to test against
 STANDS_OUT = 3.0  # times the spread of invented places: associations that may move the means of their row and column
-POWER_QUANTILE = 0.84  # of a normal distribution, for a power of 80 %
 ROUNDING = 1e-9  # relative to the log-likelihoods: smaller associations are rounding
 
 
@@ -197,13 +198,8 @@ def find_largest_contrast(
 ) -> LargestEffect:
     """The largest |contrast| of `estimate_contrast` over regions, with simultaneous 95 % bounds (Bonferroni)."""
     contrast, error, df = _find_contrast(value, invented, groups, by_paraphrase)
-    half_width = stats.t.isf((1 - CONFIDENCE_LEVEL) / 2 / len(contrast), df) * error
-    sizes = np.abs(contrast)
-    nearest_to_zero = np.maximum(sizes - half_width, 0)
-    position = int(sizes.argmax())
-    return LargestEffect(
-        float(sizes[position]), float(nearest_to_zero.max()), float((sizes + half_width).max()), position
-    )
+    half_width = stats.t.isf(TAIL / len(contrast), df) * error
+    return find_largest(contrast, contrast - half_width, contrast + half_width)
 
 
 def _find_contrast(

@@ -28,6 +28,7 @@ from geobias.measures.estimates import (
     benjamini_hochberg,
     satterthwaite_df,
     t_quantile,
+    t_test,
 )
 
 FEWEST_PARAPHRASES = 3  # for an error over them
@@ -92,9 +93,7 @@ def compare_signal(
     squares_over_df = np.array(of_places**2 / of_places_df + of_wording**2 / (count - 1))
     df = satterthwaite_df(np.array(variance), squares_over_df, float(count - 1))
     half_width = t_quantile(df) * np.sqrt(variance)
-    p = np.array(1.0)
-    if variance > 0:
-        p = np.asarray(2 * stats.t.sf(abs(difference) / np.sqrt(variance), df))
+    p = np.array(1.0) if variance == 0 else t_test(difference, np.sqrt(variance), df)
     bounds = np.array([difference, difference - half_width, difference + half_width], dtype=float)
     value, low, high = _signed_root(bounds)
     return Estimates(value, low, high, p, p)
@@ -289,7 +288,7 @@ def compare_size_with_invented(value: np.ndarray, invented: np.ndarray) -> Estim
     squares_over_df = np.array(sum(v**2 / (n - 1) for v, n in zip(variances, counts, strict=True)))
     df = satterthwaite_df(variance, squares_over_df, counts[0] - 1.0)
     half_width = t_quantile(df) * np.sqrt(variance)
-    p = np.asarray(2 * stats.t.sf(np.abs(centre) / np.sqrt(variance), df)) if variance > 0 else np.array(np.nan)
+    p = t_test(centre, np.sqrt(variance), df) if variance > 0 else np.array(np.nan)
     return Estimates(np.exp(centre), np.exp(centre - half_width), np.exp(centre + half_width), p, p)
 
 

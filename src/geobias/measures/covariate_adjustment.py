@@ -286,6 +286,5 @@ def _center(
 def _estimate_each(values: np.ndarray, regression: _Slopes, factors: np.ndarray) -> Estimates:
     """Each with its own interval: their variances differ too much to borrow from each other's."""
     singles = [regression.uncertainty(row[None]) for row in factors]
-    family = Family(list(values[:, None]), singles)
-    columns = zip(*(vars(family.estimates(k)).values() for k in range(len(values))), strict=True)
-    return Estimates(*(np.concatenate(numbers) for numbers in columns))
+    estimates = Family(list(values[:, None]), singles).all_estimates()
+    return Estimates(*(numbers[:, 0] for numbers in vars(estimates).values()))

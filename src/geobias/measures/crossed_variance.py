@@ -34,14 +34,13 @@ from scipy import stats
 
 from geobias.files import read_block
 from geobias.measures.arrays import TextValues, text_blocks
-from geobias.measures.estimates import NORMAL_QUANTILE, satterthwaite_df
+from geobias.measures.estimates import NORMAL_QUANTILE, POWER, TAIL, satterthwaite_df
 from geobias.measures.name_blocks import Cells, ColumnSums, NameBlock, ValueSums, sum_design
-from geobias.measures.uncertainty import ROUNDING, TAIL, Uncertainty
+from geobias.measures.uncertainty import ROUNDING, Uncertainty
 
 FEWEST_TEXTS, FEWEST_ANSWERS = 15, 40  # of a country: with fewer, intervals do not have nominal coverage
 FEWEST_DRAWS = 2
 FEWEST_EFFECTIVE_TEXTS = 5  # a saturated classifier reacts in few texts: that says nothing of others
-POWER = 0.8
 SMALLEST_SINGULAR_VALUE = 1e-6  # relative: combinations of kinds that the design cannot separate are left out
 
 

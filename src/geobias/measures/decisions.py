@@ -26,14 +26,17 @@ import numpy as np
 from scipy import stats
 
 from geobias.measures.arrays import divide
-from geobias.measures.crossed_variance import POWER, CrossedVariance
+from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.estimates import (
     NO_ESTIMATE,
+    POWER,
+    TAIL,
     Estimate,
     Estimates,
     bessel_factor,
     satterthwaite_df,
     t_quantile,
+    t_test,
 )
 from geobias.measures.missing_answers import (
     AdditiveFit,
@@ -44,7 +47,7 @@ from geobias.measures.missing_answers import (
     impute_cells,
 )
 from geobias.measures.paired_differences import PairedDifference
-from geobias.measures.uncertainty import ROUNDING, TAIL, Family, Uncertainty, measure_spread_change
+from geobias.measures.uncertainty import ROUNDING, Family, Uncertainty, measure_spread_change
 
 
 @dataclass(frozen=True)
@@ -302,9 +305,7 @@ def estimate_cells(
         variance = np.maximum(of_country, of_group) / np.maximum(answered[k], 1)
         variance = variance if name_variance is None else variance + name_variance
         uncertainties.append(Uncertainty(np.diag(variance), df.astype(float)))
-    family = Family(list(value), uncertainties)
-    columns = zip(*(vars(family.estimates(k)).values() for k in range(len(count))), strict=True)
-    return Estimates(*(np.stack(numbers) for numbers in columns)), count
+    return Family(list(value), uncertainties).all_estimates(), count
 
 
 def estimate_mean(values: np.ndarray) -> Estimate:
@@ -317,8 +318,7 @@ def estimate_mean(values: np.ndarray) -> Estimate:
         return Estimate(value, None, None, None, None)
     error = float(values.std(ddof=1) / np.sqrt(len(values)))
     half_width = float(t_quantile(df) * error)
-    t = 0.0 if abs(value) < ROUNDING else abs(value) / error if error else np.inf
-    p = float(2 * stats.t.sf(t, df))
+    p = float(t_test(0.0 if abs(value) < ROUNDING else value, error, df))
     return Estimate(value, value - half_width, value + half_width, p, p)
 
 

@@ -7,14 +7,13 @@ Over texts and names, `uncertainty.py` makes them from a covariance matrix inste
 | interval | 95 %, basic form: the value plus the 2.5 % and 97.5 % quantiles of its bootstrap deviations |
 | p | Monte Carlo: (1 + resamples at least as extreme) / (1 + resamples), never 0 |
 | p_adjusted | Benjamini-Hochberg: false discovery rate of 5 % within a family |
-| simultaneous bounds | max-T: all intervals of a family cover at once with 95 % probability |
 
 Also the bootstrap of means over texts, and how small a true difference a run would have detected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,7 +25,10 @@ CONFIDENCE_LEVEL = 0.95
 RESAMPLES = 2000
 SIGNIFICANT = 0.05
 FEWEST_TEXTS_SHOWN = 5  # a number that rests on fewer texts is "too few" on pages, in tables and frames
+TAIL = (1 - CONFIDENCE_LEVEL) / 2
+QUANTILES = (TAIL, (1 + CONFIDENCE_LEVEL) / 2)
 NORMAL_QUANTILE = float(stats.norm.ppf((1 + CONFIDENCE_LEVEL) / 2))
+POWER, POWER_QUANTILE = 0.8, 0.84  # the second of a normal distribution
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,7 @@ class LargestEffect(NamedTuple):
 
 def bootstrap_estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray) -> Estimates:
     """Attach intervals from bootstrap deviations (resamples x the value's shape) and adjust p as one family."""
-    quantiles = [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2]
-    low, high = value + np.quantile(deviations, quantiles, axis=0)
+    low, high = value + np.quantile(deviations, QUANTILES, axis=0)
     low, high, p = (np.where(np.isnan(value), np.nan, numbers) for numbers in (low, high, p))
     return Estimates(value, low, high, p, benjamini_hochberg(p))
 
@@ -125,9 +126,7 @@ def bootstrap_p_values(value: np.ndarray, deviations: np.ndarray, units: np.ndar
     """
     df = np.maximum(units, 2) - 1
     counted, spread = monte_carlo_p_value(np.abs(value), np.abs(deviations)), deviations.std(axis=0)
-    t = np.divide(np.abs(value), spread, out=np.full(value.shape, np.inf), where=spread != 0)
-    t[(value == 0) & (spread == 0)] = 0
-    student = 2 * stats.t.sf(t * t_to_normal_ratio(df), df)
+    student = t_test(value * t_to_normal_ratio(df), spread, df)
     p = np.where(counted > 1 / (1 + len(deviations)), np.maximum(counted, student), student)
     return np.asarray(np.maximum(p, 0.5**df))
 
@@ -148,7 +147,7 @@ def bessel_factor(count: np.ndarray | int) -> np.ndarray:
 
 def t_to_normal_ratio(df: np.ndarray | float) -> np.ndarray:
     """The 97.5 % quantile of Student's t divided by that of the normal distribution."""
-    return _t_equivalent(NORMAL_QUANTILE, df) / NORMAL_QUANTILE
+    return t_quantile(df) / NORMAL_QUANTILE
 
 
 def t_quantile(df: np.ndarray | float) -> np.ndarray:
@@ -156,9 +155,11 @@ def t_quantile(df: np.ndarray | float) -> np.ndarray:
     return np.asarray(stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, df))
 
 
-def _t_equivalent(z: float, df: np.ndarray | float) -> np.ndarray:
-    """The quantile of Student's t with the same tail probability as the normal quantile z."""
-    return np.asarray(stats.t.ppf(stats.norm.cdf(z), df))
+def t_test(value: np.ndarray | float, error: np.ndarray | float, df: np.ndarray | float) -> np.ndarray:
+    """Two-sided p-values of Student's t; without any error, 0 for a value that is not 0, and 1 for 0."""
+    size = np.abs(value)
+    t = np.divide(size, error, out=np.where(size > 0, np.inf, 0.0), where=np.asarray(error) > 0)
+    return np.where(np.isnan(value), np.nan, 2 * stats.t.sf(t, df))
 
 
 def satterthwaite_df(variance: np.ndarray, squares_over_df: np.ndarray, default: float) -> np.ndarray:
@@ -188,28 +189,9 @@ def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def max_t_bounds(value: np.ndarray, deviations: np.ndarray, units: int) -> tuple[np.ndarray, np.ndarray]:
-    """Simultaneous 95 % bounds: value ± q * standard error, q the 95 % quantile of the largest |t| (max-T).
-
-    `units` is the number of resampled units: beyond the 97.5 % quantile q is widened as Student's t is.
-    """
-    spread = deviations.std(axis=0, ddof=1)
-    t = np.abs(deviations) / np.where(spread == 0, np.inf, spread)
-    q = float(np.quantile(t.max(axis=tuple(range(1, deviations.ndim))), CONFIDENCE_LEVEL))
-    df = max(units, 2) - 1
-    widening = _t_equivalent(q, df) / max(q, NORMAL_QUANTILE) / t_to_normal_ratio(df)
-    half_width = spread * q * np.maximum(widening, 1)
-    return value - half_width, value + half_width
-
-
-def largest_effect(value: np.ndarray, deviations: np.ndarray, units: int) -> LargestEffect:
-    """The largest |value| of a family, its simultaneous 95 % bounds (`max_t_bounds`), and its position."""
-    return find_largest(value, *max_t_bounds(value, deviations, units))
-
-
 def find_largest(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> LargestEffect:
-    """The largest |value| of a family with simultaneous bounds; NaN if one of them is."""
-    nearest_to_zero = np.where((low > 0) | (high < 0) | np.isnan(low), np.minimum(np.abs(low), np.abs(high)), 0)
+    """The largest |value| of a family with simultaneous bounds (intervals that all cover at once)."""
+    nearest_to_zero = np.where((low > 0) | (high < 0), np.minimum(np.abs(low), np.abs(high)), 0)
     farthest_from_zero = np.maximum(np.abs(low), np.abs(high))
     size, position = np.abs(value), int(np.abs(value).argmax())
     return LargestEffect(float(size[position]), float(nearest_to_zero.max()), float(farthest_from_zero.max()), position)
@@ -227,41 +209,20 @@ def bootstrap_means(values: np.ndarray, *, seed: int = 0, resamples: int = RESAM
     """Means over the first axis (texts) with bootstrap intervals and tests against 0; one family of p-values."""
     if len(values) < 2:
         return Estimates.unknown(values.mean(axis=0))
-    flat = values.reshape(len(values), -1)
-    parts = [
-        bootstrap_estimates(mean, deviations, bootstrap_p_values(mean, deviations, len(flat)))
-        for mean, deviations in _mean_deviations(flat, seed, resamples)
-    ]
-    shape = values.shape[1:]
-    mean, low, high, p = (
-        np.concatenate([getattr(part, name) for part in parts]).reshape(shape) for name in ("value", "low", "high", "p")
-    )
-    return Estimates(mean, low, high, p, benjamini_hochberg(p))
-
-
-def largest_mean(values: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> LargestEffect:
-    """The column mean (texts x columns) farthest from 0, with simultaneous bounds; NaN bounds for a single text."""
-    means = values.mean(axis=0)
-    if len(values) < 2:
-        position = int(np.abs(means).argmax())
-        return LargestEffect(float(np.abs(means[position])), np.nan, np.nan, position)
-    deviations = np.hstack([deviations for _, deviations in _mean_deviations(values, seed, resamples)])
-    return largest_effect(means, deviations, len(values))
-
-
-def _mean_deviations(flat: np.ndarray, seed: int, resamples: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For a block of columns at a time: their means, and the bootstrap deviations of these (resamples x columns)."""
-    texts = len(flat)
+    texts, flat = len(values), values.reshape(len(values), -1)
     weights = draw_counts(np.random.default_rng(seed), texts, resamples) - 1.0
     weights *= small_sample_factor(texts) / texts
-    step = max(1, AT_ONCE // resamples)
+    parts, step = [], max(1, AT_ONCE // resamples)
     for start in range(0, flat.shape[1], step):
         columns = flat[:, start : start + step].astype(np.float64)
         means = columns.mean(axis=0)
-        yield means, weights @ (columns - means)
-
-
-POWER = 0.8
+        deviations = weights @ (columns - means)
+        parts.append(bootstrap_estimates(means, deviations, bootstrap_p_values(means, deviations, texts)))
+    mean, low, high, p = (
+        np.concatenate([getattr(part, name) for part in parts]).reshape(values.shape[1:])
+        for name in ("value", "low", "high", "p")
+    )
+    return Estimates(mean, low, high, p, benjamini_hochberg(p))
 
 
 def detectable_effect(estimates: Iterable[Estimate]) -> float | None:

@@ -19,8 +19,8 @@ import numpy as np
 from scipy import special
 
 from geobias.measures.decisions import CountryMeans
-from geobias.measures.estimates import CONFIDENCE_LEVEL, RESAMPLES, monte_carlo_p_value
-from geobias.measures.uncertainty import TAIL, Uncertainty
+from geobias.measures.estimates import CONFIDENCE_LEVEL, RESAMPLES, TAIL, monte_carlo_p_value
+from geobias.measures.uncertainty import Uncertainty
 
 SMALLEST_RATE = 1e-6  # lower selection rates count as this one: 0 has no logarithm
 BISECTIONS = 14  # for the ends of the interval of a spread

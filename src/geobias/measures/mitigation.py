@@ -30,13 +30,15 @@ from geobias.measures.arrays import divide
 from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.estimates import (
     CONFIDENCE_LEVEL,
+    QUANTILES,
     RESAMPLES,
     Estimate,
+    bootstrap_estimates,
     bootstrap_p_values,
     draw_counts,
     small_sample_factor,
 )
-from geobias.measures.uncertainty import QUANTILES, ROUNDING, SMALLEST_VARIANCE, draw_normal, measure_spread_change
+from geobias.measures.uncertainty import ROUNDING, SMALLEST_VARIANCE, draw_normal, measure_spread_change
 
 
 class Spread(NamedTuple):
@@ -201,6 +203,4 @@ def _macro_f1(truth: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> np
 def _percentile_estimate(values: np.ndarray, texts: int) -> Estimate:
     """The first value, with the interval and the p-value from the bootstrap deviations of the others."""
     value, deviations = values[:1], (values[1:, None] - values[0]) * small_sample_factor(texts)
-    low, high = (value[0] + np.quantile(deviations, QUANTILES)).tolist()
-    p = float(bootstrap_p_values(value, deviations, texts)[0])
-    return Estimate(float(value[0]), low, high, p, p)
+    return bootstrap_estimates(value, deviations, bootstrap_p_values(value, deviations, texts)).at(0)

@@ -180,8 +180,7 @@ def _compare_family(pairs: Sequence[RunPair], design: CrossedVariance) -> Paired
     if not design.is_estimable:
         return PairedDifference(first, second, Estimates.unknown(differences))
     family = Family(list(differences), [_difference_uncertainty(pair, design) for pair in pairs])
-    fields = zip(*(vars(family.estimates(k)).values() for k in range(len(pairs))), strict=True)
-    return PairedDifference(first, second, Estimates(*map(np.stack, fields)))
+    return PairedDifference(first, second, family.all_estimates())
 
 
 def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) -> PairedDifference:

@@ -48,6 +48,7 @@ from geobias.measures.estimates import (
     find_largest,
     satterthwaite_df,
     t_quantile,
+    t_test,
 )
 
 FEWEST_REAL = 10  # places, for a level of their own
@@ -184,8 +185,7 @@ def _fit(design: np.ndarray, effects: np.ndarray, used: np.ndarray, is_real: np.
 def _estimate(value: np.ndarray, error: np.ndarray, df: float) -> Estimates:
     """Student's t, with p-values that are not adjusted yet; what is only rounding is no difference."""
     value = np.where(np.abs(value) < ROUNDING, 0.0, value)
-    t = np.divide(np.abs(value), error, out=np.where(value == 0, 0.0, np.inf), where=error > 0)
-    p = np.where(np.isnan(value), np.nan, 2 * stats.t.sf(t, df))
+    p = t_test(value, error, df)
     half_width = t_quantile(df) * error
     return Estimates(value, value - half_width, value + half_width, p, p)
 

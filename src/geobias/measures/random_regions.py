@@ -26,7 +26,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import softmax
 
-from geobias.measures.estimates import SIGNIFICANT, benjamini_hochberg, monte_carlo_p_value
+from geobias.measures.estimates import POWER, SIGNIFICANT, benjamini_hochberg, monte_carlo_p_value
 from geobias.measures.herb import Children, aggregated_vectors, distances, mean_absolute_differences
 
 FEWEST_FOR_SQUARES = 40  # regions of a level: with fewer, squares of the traits fit noise
@@ -57,7 +57,6 @@ PERMUTATIONS = 1000
 LARGEST_LEVEL = 3000  # regions: two matrices of 72 MB
 MOST_CELLS = 10**9  # distances read for the random sets of one level: some ten seconds
 CHUNK = 2**20  # distances held at once
-POWER = 0.8
 MIN_REGIONS = 10  # of a level, for a statement about the level
 
 

@@ -34,13 +34,15 @@ from scipy import optimize, stats
 from geobias.measures.arrays import map_threaded
 from geobias.measures.crossed_variance import effective_count
 from geobias.measures.estimates import (
-    CONFIDENCE_LEVEL,
     NORMAL_QUANTILE,
+    POWER_QUANTILE,
+    QUANTILES,
     RESAMPLES,
     Estimate,
     Estimates,
     bootstrap_estimates,
     t_quantile,
+    t_test,
 )
 
 FEWEST_RESAMPLES = 200
@@ -55,18 +57,6 @@ class KendallsW(NamedTuple):
     p: float
 
 
-def mean_rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
-    """Mean over words (columns) of Spearman's correlation over regions (rows).
-
-    A word with the same score for all regions on one side has no order and is left out; None if no word is left.
-    """
-    if first.shape != second.shape:
-        return None
-    by_word = map(rank_correlation, first.T, second.T)
-    correlations = [correlation for correlation in by_word if correlation is not None]
-    return float(np.mean(correlations)) if correlations else None
-
-
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
     """Spearman's correlation where both are known; None for fewer than three values, or where one is constant."""
     known = ~(np.isnan(first) | np.isnan(second))
@@ -78,9 +68,8 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
 
 def rank_intervals(value: np.ndarray, resampled: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rank of each value (1 is the highest), and the 95 % bounds of its rank over resamples x values."""
-    quantiles = [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2]
     ranks = stats.rankdata(-resampled, axis=1, method="min")
-    low, high = np.quantile(ranks, quantiles, axis=0, method="inverted_cdf")
+    low, high = np.quantile(ranks, QUANTILES, axis=0, method="inverted_cdf")
     return stats.rankdata(-value, method="min"), low, high
 
 
@@ -147,7 +136,6 @@ def _rank_correlations(codes: np.ndarray, objects: np.ndarray) -> np.ndarray:
 FEWEST_CLUSTERS = 5  # of a kind, for a variance between them
 CHANCE = 0.5  # the AUC of a number that separates nothing
 ROUNDING = 1e-9
-POWER_QUANTILE = 0.84  # of a normal distribution, for a power of 80 %
 
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -228,7 +216,7 @@ def estimate_auc(contrast: Contrast, clusters: Sequence[np.ndarray]) -> Estimate
     logit, logit_error = np.log(value / (1 - value)), error / (value * (1 - value))
     bounds = logit + np.array([-1, 1]) * t_quantile(df) * logit_error
     low, high = (1 / (1 + np.exp(-bounds))).tolist()
-    p = _t_test(float(logit), float(logit_error), df)
+    p = float(t_test(logit, logit_error, df))
     return Estimate(value, low, high, p, p)
 
 
@@ -239,7 +227,7 @@ def estimate_contrast(contrast: Contrast, clusters: Sequence[np.ndarray]) -> Est
     if np.isnan(value) or np.isnan(error):
         return Estimate(None if np.isnan(value) else value, None, None, None, None)
     half_width = float(t_quantile(df)) * error
-    p = _t_test(value, error, df)
+    p = float(t_test(value, error, df))
     return Estimate(value, value - half_width, value + half_width, p, p)
 
 
@@ -300,7 +288,3 @@ def mann_whitney_p(values: np.ndarray, is_case: np.ndarray) -> float:
 def _sum_squares(influences: np.ndarray, cluster: np.ndarray) -> float:
     count = len(np.unique(cluster))
     return float((np.bincount(cluster, weights=influences) ** 2).sum() * count / (count - 1))
-
-
-def _t_test(value: float, error: float, df: float) -> float:
-    return float(2 * stats.t.sf(abs(value) / error, df)) if error > 0 else float(value == 0)

@@ -24,14 +24,17 @@ from scipy import optimize, special, stats
 
 from geobias.measures.estimates import (
     CONFIDENCE_LEVEL,
+    QUANTILES,
     RESAMPLES,
+    TAIL,
     Estimate,
     Estimates,
     LargestEffect,
+    find_largest,
     monte_carlo_p_value,
+    t_test,
 )
 
-TAIL = (1 - CONFIDENCE_LEVEL) / 2
 ROUNDING = 1e-9  # points, per cent or shares: a smaller difference is rounding
 
 
@@ -84,8 +87,9 @@ class Uncertainty:
 
     def p_values(self, value: np.ndarray) -> np.ndarray:
         """Two-sided p-values of the hypothesis that the true value is 0; below 0.05 if the interval excludes 0."""
-        own = _t_test(value, np.sqrt(self.variance), self.df)
-        pooled = _t_test(value, np.sqrt(self.variance.mean()), self.mean_variance_df)
+        value = np.where(np.abs(value) < ROUNDING, 0.0, value)
+        own = t_test(value, np.sqrt(self.variance), self.df)
+        pooled = t_test(value, np.sqrt(self.variance.mean()), self.mean_variance_df)
         return np.asarray(np.maximum(own, pooled))
 
     def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
@@ -133,6 +137,11 @@ class Family:
         half_width, p = uncertainty.half_width(), uncertainty.p_values(value)
         return Estimates(value, value - half_width, value + half_width, p, self.adjust(p))
 
+    def all_estimates(self) -> Estimates:
+        """All measures, in rows."""
+        columns = zip(*(vars(self.estimates(k)).values() for k in range(len(self.values))), strict=True)
+        return Estimates(*map(np.stack, columns))
+
     def adjust(self, p: np.ndarray) -> np.ndarray:
         """p-values adjusted for the family: the share of draws whose largest deviation is as unlikely."""
         threshold = np.sort(self._largest)
@@ -152,19 +161,11 @@ class Family:
         if np.isnan(value).all() or not self.uncertainties[position].is_known:
             return None
         half_width = self.simultaneous_half_width(position)
-        size = np.abs(value)
-        largest = int(np.nanargmax(size))
-        low, high = np.maximum(size - half_width, 0), size + half_width
-        return LargestEffect(float(size[largest]), float(np.nanmax(low)), float(np.nanmax(high)), largest)
+        known = np.flatnonzero(~np.isnan(value))
+        largest = find_largest(value[known], (value - half_width)[known], (value + half_width)[known])
+        return largest._replace(position=int(known[largest.position]))
 
 
-def _t_test(value: np.ndarray, standard_error: np.ndarray | float, df: np.ndarray | float) -> np.ndarray:
-    size = np.where(np.abs(value) < ROUNDING, 0.0, np.abs(value))
-    t = np.divide(size, standard_error, out=np.where(size > 0, np.inf, 0), where=np.asarray(standard_error) > 0)
-    return np.where(np.isnan(value), np.nan, 2 * special.stdtr(df, -t))
-
-
-QUANTILES = ((1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2)
 SMALLEST_VARIANCE = ROUNDING**2
 
 

@@ -18,14 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
-from scipy import stats
 
 from geobias.measures.arrays import as_index, compute_on_gpu, gpu_capacity, map_threaded, to_numpy
-from geobias.measures.estimates import Estimates, benjamini_hochberg, draw_counts, satterthwaite_df, t_quantile
+from geobias.measures.estimates import Estimates, benjamini_hochberg, draw_counts, satterthwaite_df, t_quantile, t_test
 from geobias.measures.herb import (
     FORMS,
     Children,
@@ -79,10 +78,7 @@ class WordJackknife:
             return Estimates.unknown(self.value)
         centre, half_width = _interval(self.value, self.leave_one_out, template_influence)
         standard_error = half_width / t_quantile(words - 1)
-        unbounded = np.where(centre == 0, 0.0, np.inf)
-        t = np.divide(np.abs(centre), standard_error, out=unbounded, where=standard_error > 0)
-        p = np.maximum(2 * stats.t.sf(t, words - 1), 0.5 ** (words - 1))
-        p = np.where(np.isnan(centre), np.nan, p)
+        p = np.maximum(t_test(centre, standard_error, words - 1), 0.5 ** (words - 1))
         return self._extend_to_value(centre - half_width, centre + half_width, p)
 
     def _extend_to_value(self, low: np.ndarray, high: np.ndarray, p: np.ndarray) -> Estimates:
@@ -154,26 +150,16 @@ class RegionJackknife:
         return words.value + words.bootstrap_deviations() + weights @ self.templates[:, k, columns]
 
 
-class Affordable(NamedTuple):
-    """Which measures are small enough to compute again without each word."""
-
-    scores: bool
-    flat: bool
-
-
-def find_affordable(likelihoods: np.ndarray, children: Children) -> Affordable:
-    """Whether the scores and the flat baseline get intervals."""
+def find_affordable(likelihoods: np.ndarray, children: Children) -> tuple[bool, bool]:
+    """Whether the scores, and whether the flat baseline are small enough to compute again without each word."""
     templates, _, words = likelihoods.shape
     size = np.ones(len(children), dtype=np.int64)
     for row in range(len(children) - 1, -1, -1):
         size[row] += size[children[row]].sum()
     score_pairs = sum(pair_count(len(below)) for below in children)
     flat_pairs = sum(pair_count(int(n)) for n in size)
-    repeats = templates * words
-    return Affordable(
-        scores=words >= FEWEST_WORDS and repeats * score_pairs <= MOST_SCORE_PAIRS,
-        flat=words >= FEWEST_WORDS and repeats * flat_pairs <= MOST_FLAT_PAIRS,
-    )
+    repeats = templates * words if words >= FEWEST_WORDS else np.inf
+    return bool(repeats * score_pairs <= MOST_SCORE_PAIRS), bool(repeats * flat_pairs <= MOST_FLAT_PAIRS)
 
 
 def jackknife_regions(
@@ -190,11 +176,11 @@ def jackknife_regions(
     def measure_flat(f: Any) -> np.ndarray:
         return to_numpy(flat_sparseness(descriptive_vectors(f), children))[..., None, rows]
 
-    affordable = find_affordable(likelihoods, children)
+    has_scores, has_flat = find_affordable(likelihoods, children)
     by_measure: dict[str, RegionJackknife] = {}
-    if affordable.scores:
+    if has_scores:
         by_measure |= dict.fromkeys(SCORES, _jackknife(SCORES, rows, measure_scores, likelihoods))
-    if affordable.flat and flat:
+    if has_flat and flat:
         by_measure[FLAT] = _jackknife((FLAT,), rows, measure_flat, likelihoods)
     return by_measure
 

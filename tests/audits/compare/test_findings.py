@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.table import Table as RichTable
 
 from geobias.audits.compare.findings import list_findings
 from geobias.audits.compare.report import make_report
@@ -165,6 +166,6 @@ def test_terminal_tables_keep_their_numbers_at_any_width() -> None:
     report = make_report(names_world(1, -0.3))
     for width, columns in ((80, 5), (45, 3)):
         table, *_ = draw_summary(report, width)
-        assert len(table.rows) == 3 and len(table.columns) == columns
+        assert isinstance(table, RichTable) and len(table.rows) == 3 and len(table.columns) == columns
     (marked,) = report.tables("card")
     assert [column.show(marked.rows[0]) for column in marked.columns[2:]] == ["1", "4", "0"]

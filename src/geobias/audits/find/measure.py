@@ -31,8 +31,8 @@ from geobias.audits.find.result import (
     OutcomeShare,
 )
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
-from geobias.measures.estimates import Estimates
-from geobias.measures.uncertainty import TAIL, Family, Uncertainty
+from geobias.measures.estimates import TAIL, Estimates
+from geobias.measures.uncertainty import Family, Uncertainty
 from geobias.report.model_findings import find_mirrors
 from geobias.report.results import Interval, number
 

@@ -38,8 +38,8 @@ from geobias.audits.regions.details import (
 from geobias.audits.regions.known import list_known_findings
 from geobias.audits.regions.result import RegionsResult, pluralise
 from geobias.audits.regions.rows import RegionScores
-from geobias.measures.estimates import SIGNIFICANT
-from geobias.measures.random_regions import POWER, top_groups
+from geobias.measures.estimates import POWER, SIGNIFICANT
+from geobias.measures.random_regions import top_groups
 from geobias.report.findings import DIFFERENCES, Finding, Size, format_p, grade_evidence
 from geobias.report.sentences import measure_size, say_missed
 from geobias.report.tables import digits, format_interval
