@@ -74,7 +74,7 @@ def test_the_bundled_finder(run: Run, folder: Path) -> None:
             "Poland",
         ]
     page = (folder / "here/report.html").read_text(encoding="utf-8")
-    order = [page.index(f'id="find-{block}"') for block in ("countries-0", "map", "table", "factors", "finders")]
+    order = [page.index(f'id="find-{block}"') for block in ("countries-0", "map", "table", "factors-0", "finders")]
     assert order == sorted(order)
     code, out, err = run("export", "here")
     assert code == 0 and "recall, mean" in out and "embedded/entities" in out

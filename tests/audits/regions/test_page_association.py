@@ -75,10 +75,10 @@ def test_intervals_come_first_then_the_map_then_herb(planted: Run) -> None:
         "by-topic",
         "typical-words",
         "map",
-        "content-0",
-        "continents-balanced",
+        "content",
+        "continents-balanced-choice",
     ]
-    assert page.blocks[-1].id == "regions-countries-0" and "What the model says of whom" in page.lead
+    assert page.blocks[-1].id == "regions-countries" and "What the model says of whom" in page.lead
     older = replace(planted, result=replace(planted.result, association=None))
     assert find(older, "valence") is None and find(older, "content") is None
 
