@@ -83,7 +83,7 @@ def test_distances_have_intervals_and_the_table_ranks_them(run: FinishedRun[Regi
         assert estimate.low is not None and estimate.high is not None and estimate.value is not None
         assert estimate.low <= estimate.value <= estimate.high  # seven words: no test
         assert estimate.p_adjusted is None
-    rows = find(run, "countries-0").rows
+    rows = find(run, "countries").rows
     assert [row["rank"] for row in rows] == [str(rank) for rank in range(1, 8)]
     values = [float(row["distance"]) for row in rows]
     assert values == sorted(values, reverse=True) and "cities: C_w" in rows[0]
@@ -135,9 +135,9 @@ def test_intervals_come_first_and_an_artefact_moves_the_map_down(run: Run) -> No
     def list_ids(run: Run) -> list[str]:
         return [block.id.removeprefix("regions-") for block in make_section(run, "regions").blocks]
 
-    assert list_ids(run)[:2] == ["continents-balanced", "map"]
+    assert list_ids(run)[:2] == ["continents-balanced-choice", "map"]
     artefact = replace(run, result=replace(run.result, tokenisation=[tokens_correlation(0.7, 0.001)]))
-    assert list_ids(artefact) == ["continents-balanced", "names-0", "map", "countries-0"]
+    assert list_ids(artefact) == ["continents-balanced-choice", "names", "map", "countries"]
     world, table = make_section(artefact, "regions").blocks[-2:]
     assert isinstance(world, WorldMap) and not world.is_hero and "artefact" in world.caution
     assert isinstance(table, Table)
