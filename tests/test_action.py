@@ -62,20 +62,6 @@ def test_the_documentation_names_every_input() -> None:
     assert required <= set(step["with"]) <= set(ACTION["inputs"])
 
 
-def test_the_workflow_by_hand_uploads_no_texts() -> None:
-    page = (PROJECT / "docs/gate.md").read_text(encoding="utf-8")
-    (workflow,) = (
-        yaml.safe_load(block)
-        for block in re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-        if "upload-artifact" in block
-    )
-    steps = workflow["jobs"]["gate"]["steps"]
-    (upload,) = (step for step in steps if "upload-artifact" in step.get("uses", ""))
-    assert upload["with"]["path"].split() == ["gate.xml", "evidence"]
-    (evidence,) = (step for step in steps if "geobias evidence" in step.get("run", ""))
-    assert evidence["if"] == upload["if"] and "--out evidence" in evidence["run"]
-
-
 @posix_only
 @pytest.mark.slow
 def test_the_steps_run(tmp_path: Path) -> None:

@@ -29,7 +29,16 @@ PANELS = {  # of `geobias COMMAND --help`; options that are in none stand with -
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names.split()}
 MODELS = {"model", "models", "classifier", "finder"}  # arguments that say what is audited
 PYTHON_ONLY = {"progress", "scripts", "doubtful", "perplexity_draws", "names", "threshold", "calibrate"}
-REPEATED = {"model", "subsets", "templates", "prefix", "control", "allow", "rule"}  # other lists have commas in them
+REPEATED = {
+    "model",
+    "score",
+    "subsets",
+    "templates",
+    "prefix",
+    "control",
+    "allow",
+    "rule",
+}  # other lists have commas in them
 FLAG_NAMES = {"subsets": "--subset", "templates": "--template", "send": "--yes"}  # where it is not the parameter's name
 METAVARS = {
     "ray": "auto|local|ADDRESS",
@@ -241,7 +250,7 @@ def run_regions(values: Values) -> None:
     plan, view, out = values.pop("plan"), View(*map(values.pop, SHOW)), values.pop("out", None)
     names = list(dict.fromkeys(values.pop("model", [])))
     served = find_served(names, values.pop("server", None), values.pop("yes"))
-    scores = [name.strip() for name in filter(None, values.pop("score", "").split(","))]
+    scores = [name.strip() for name in filter(None, ",".join(values.pop("score", [])).split(","))]
     studies = list_studies(served or names or [EMBEDDED_LM], scores, values)
     if plan:
         plan_studies(studies).show()
