@@ -28,7 +28,9 @@ INTERNAL = {
     "model_identities",
     "list_effects",
     "find_control",
-}  # of results; not for users
+    *("find_model", "list_deltas", "list_classes", "list_subsets", "list_parts"),
+    *("ask", "ask_all", "learn_labels", "check_scores", "known_fingerprints", "describe"),
+}  # of results and models; not for users
 
 
 def list_sections(documented: Any) -> dict[str, str]:

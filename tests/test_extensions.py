@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -138,4 +139,5 @@ def test_audits_that_cannot_be_used_do_not_break_the_others(tmp_path: Path) -> N
 
 def test_the_examples_are_documented() -> None:
     page = (PROJECT / "docs/extending.md").read_text(encoding="utf-8")
-    assert (EXAMPLES / "scorer/pyproject.toml").read_text(encoding="utf-8") in page
+    (block,) = re.findall(r"`examples/scorer/pyproject.toml`:\n\n```toml\n(.*?)```", page, re.DOTALL)
+    assert block.strip() in (EXAMPLES / "scorer/pyproject.toml").read_text(encoding="utf-8")

@@ -88,7 +88,8 @@ UNSIZED = {  # of cautions, of runs without a test, and distances
 def test_every_unit_of_a_finding_is_graded_or_known_to_have_no_scale() -> None:
     """A unit that nobody thought of would count as moderate at a gate."""
     unit = re.compile(
-        r'(?:\bSize\([^"\n)]*|auc,\s+|measure_size\([^"\n)]*|\bUNIT(?:, \w+)? = |POINTS: Final = |PER_CENT: Final = )"([^"]+)"'
+        r'(?:\bSize\([^"\n)]*|auc,\s+|measure_size\([^"\n)]*|\bUNIT(?:, \w+)? = |POINTS: Final = |PER_CENT: Final = )'
+        r'"([^"]+)"'
     )
     source = Path(geobias.__file__).parent
     units = {name for path in source.rglob("*.py") for name in unit.findall(path.read_text(encoding="utf-8"))}

@@ -38,7 +38,7 @@ REPEATED = {
     "control",
     "allow",
     "rule",
-}  # other lists have commas in them
+}  # others have commas
 FLAG_NAMES = {"subsets": "--subset", "templates": "--template", "send": "--yes"}  # where it is not the parameter's name
 METAVARS = {
     "ray": "auto|local|ADDRESS",

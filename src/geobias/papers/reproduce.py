@@ -8,16 +8,14 @@ from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module, resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from geobias.audits.inputs import TextsSettings, parse_city_count
 from geobias.checks import describe_choices
 from geobias.errors import InputError
-from geobias.papers.tables import PAPERS, Reproduction
-from geobias.report.run_folder import MODELS, RESULTS, RunFolder, write_json
-from geobias.report.runs import place_for, typed_command
-from geobias.report.tables import write_csv
-from geobias.texts.user_texts import read_texts
+
+if TYPE_CHECKING:  # the command is made from this function, so that help imports nothing heavy
+    from geobias.papers.tables import Reproduction
+    from geobias.report.run_folder import RunFolder
 
 
 def reproduce(
@@ -99,6 +97,10 @@ def reproduce(
     >>> result = geobias.reproduce("herb", "table-1", model="my/model", out="runs/herb")  # doctest: +SKIP
     >>> result.to_frame()[["column", "published", "measured"]]  # doctest: +SKIP
     """
+    from geobias.audits.inputs import parse_city_count
+    from geobias.report.run_folder import MODELS, RunFolder
+    from geobias.report.runs import place_for
+
     options = {
         "perplexity": perplexity, "texts": texts, "column": column, "label": label, "limit": limit, "finder": finder,
         "cities": cities, "countries": countries, "draws": draws, "epochs": epochs, "word": word,
@@ -138,6 +140,8 @@ def reproduce(
 
 def find_table(paper: str, table: str) -> tuple[str, Any]:
     """The name of a table or figure and its module; "5", "table_5" and "table-5" are one."""
+    from geobias.papers.tables import PAPERS
+
     if paper not in PAPERS:
         raise InputError(f"Unknown paper {paper!r}. {describe_choices(paper, PAPERS)}")
     names = list_tables(paper)
@@ -159,6 +163,9 @@ def list_tables(paper: str) -> list[str]:
 def save(folder: RunFolder, result: Reproduction) -> None:
     """The table as CSV, a figure as SVG, PNG and a page, and results.json; run.json last."""
     from geobias.report.figures import save_chart
+    from geobias.report.run_folder import RESULTS, write_json
+    from geobias.report.runs import typed_command
+    from geobias.report.tables import write_csv
 
     content, stem = result.to_dict(), f"{result.paper}-{result.table}"
     with folder.stage() as staging:
@@ -181,6 +188,9 @@ def _check_device(device: str) -> None:
 
 def _describe(value: Any) -> Any:
     """An option as settings have it: texts in memory by their content."""
+    from geobias.audits.inputs import TextsSettings
+    from geobias.texts.user_texts import read_texts
+
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Mapping):
