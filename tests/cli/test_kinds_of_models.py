@@ -62,13 +62,13 @@ def test_names_with_a_prompted_model_and_its_own_perplexity(
     found = json.loads(out)
     assert found["settings"]["prompt"]["words"] == {"negative": "lazy", "positive": "kind"}
     (classifier,) = found["classifiers"]
-    assert classifier["model"]["prompt"]["calibrate"] is False
+    assert found["models"][0]["prompt"]["calibrate"] is False
     assert [(model["name"], model["score"]) for model in found["models"]] == [
         (str(small_models["gpt2"]), "probabilities"),
         (str(small_models["gpt2"]), "mean"),
     ]
     assert classifier["notes"] == []
-    assert np.isfinite([country["delta"] for country in classifier["countries"]]).all()
+    assert np.isfinite([row["against_originals"]["value"] or 0 for row in found["effects"]]).all()
     code, _, err = run("names", *asked, "--prompt", "{text} So it is", "--out", "out")
     assert code == 2 and "has a finished run with other settings" in err
     code, _, err = run("names", small_models["gpt2"], *given, "--out", "no")

@@ -6,21 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geobias.audits.names.design import design_names
-from geobias.audits.names.result import NamesResult
-from geobias.audits.names.study import NamesStudy
-from geobias.audits.study import RunOptions, execute
-from geobias.models.answers import read_prompt_options
-from geobias.models.kinds import ScorerLike
-from geobias.models.saved_wrappers import Allowed
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the command is made from this function, so that help imports nothing heavy
+    from geobias.audits.names.result import NamesResult
+    from geobias.models.kinds import ScorerLike
     from geobias.models.language_model import LanguageModel
+    from geobias.models.saved_wrappers import Allowed
 
 
 def audit_names(
-    classifier: Any = EMBEDDED_CLASSIFIERS[0],
+    classifier: Any = "embedded/sentiment",
     texts: Any = None,
     *,
     column: str = "text",
@@ -186,6 +180,11 @@ def audit_names(
     ... )  # doctest: +SKIP
     >>> result.open()  # doctest: +SKIP
     """
+    from geobias.audits.names.design import design_names
+    from geobias.audits.names.study import NamesStudy
+    from geobias.audits.study import RunOptions, execute
+    from geobias.models.answers import read_prompt_options
+
     design = design_names(
         texts,
         column=column,
