@@ -162,7 +162,7 @@ def test_a_prompt_may_lie_in_a_file(tmp_path: Path) -> None:
         ("a,a", None, "must be distinct and not empty"),
         ("a,b", "no place for it", "must contain {text} exactly once"),
         ("a,b", "{text} {text}", "must contain {text} exactly once"),
-        (None, "{text}", "need --labels"),
+        (None, "{text}", "needs --labels"),
     ],
 )
 def test_labels_and_prompts_that_cannot_be_asked(labels: str | None, template: str | None, said: str) -> None:

@@ -208,7 +208,7 @@ def draw_continents(result: RegionsResult, *, is_artefact: bool) -> Iterator[ByM
     if not top:
         return
     shown, last = top[1:] or top, next(row for row, each in enumerate(result.regions) if each is top[-1])
-    parts = plural(next(each.level for each in result.regions if each.parent_index == last))
+    parts = plural(next((each.level for each in result.regions if each.parent_index == last), "region"))
     charts: dict[str, Chart] = {}
     for label, form in (("balanced", "balanced"), (PAPER, "paper")):
         rows = [_describe_score(region, form) for region in shown]
