@@ -1,4 +1,4 @@
-"""What a regions audit concludes: what is said of whom (`association_findings.py`), and what HERB's score tells.
+"""What a regions audit concludes: what is said of whom (`association_answer.py`), and what HERB's score tells.
 
 HERB's score is a distance: it says that descriptions differ, not which place is described better. Every finding about
 it is relative to random regions of the same level. Three kinds of test answer for the whole tree, so each counts as
