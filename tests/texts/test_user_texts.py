@@ -412,7 +412,7 @@ def test_parts_that_cannot_be_joined() -> None:
 
 def test_the_tweets_inside() -> None:
     persons = sample_texts()
-    assert (len(persons), sum(map(len, persons.spans or ()))) == (1874, 2350)
+    assert (len(persons), sum(map(len, persons.spans or ()))) == (800, 1002)
     assert persons.spans and all(persons.spans) and persons.source == "the bundled tweets"
     assert set(persons.languages) == {"en"}
     assert persons.ids[0] == "btc.dev.0000"
