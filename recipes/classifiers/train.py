@@ -27,18 +27,17 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification, BertConfig, BertForMaskedLM, BertForSequenceClassification
 
 from recipes.classifiers.encoded import LABELS, LM, Encoded, load
 from recipes.classifiers.scores import best_shift, shift_direction
 
-SEEDS = 6
-ADAPTATION_EPOCHS, ADAPTATION_RATE, MASKED = 15, 3e-4, 0.2
-TEACHER_EPOCHS, TEACHER_RATE, TEACHER_LAYERS = 5, 2e-4, 9
-STUDENT_EPOCHS, STUDENT_RATE, STUDENT_LAYERS = 8, 3e-4, 8  # the last layer is about single tokens
-BATCH = 64
+ADAPTATION_EPOCHS, ADAPTATION_RATE, ADAPTATION_BATCH, MASKED = 15, 5e-4, 256, 0.2
+TEACHER_EPOCHS, TEACHER_RATES, TEACHER_LAYERS = 5, (1e-4, 1e-4, 2e-4, 2e-4, 4e-4, 4e-4), 9
+STUDENT_EPOCHS, STUDENT_RATE, STUDENT_LAYERS = 8, 4e-4, 8  # the last layer is about single tokens
+BATCH = 128
 TEMPERATURE = 2.0
 OWN_TASK_WEIGHT = 2.0  # of a text that has a label in the task, when the student learns
 MASK, FIRST_WORD = 4, 5  # numbers in the vocabulary
@@ -74,6 +73,7 @@ def descend(
     model: torch.nn.Module,
     loss_of: Callable[[np.ndarray], Tensor],
     count: int,
+    batch: int,
     epochs: int,
     learning_rate: float,
     seed: int,
@@ -81,7 +81,7 @@ def descend(
 ) -> None:
     """Train with AdamW, warm-up and linear decay on the losses of batches of rows."""
     device = next(model.parameters()).device
-    steps = epochs * -(-count // BATCH)
+    steps = epochs * -(-count // batch)
     optimizer = torch.optim.AdamW(
         model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=device.type == "cuda"
     )
@@ -92,9 +92,9 @@ def descend(
     model.train()
     for epoch in range(epochs):
         order = shuffle.permutation(count)
-        for start in range(0, count, BATCH):
+        for start in range(0, count, batch):
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                loss = loss_of(order[start : start + BATCH])
+                loss = loss_of(order[start : start + batch])
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -118,7 +118,7 @@ def adapt(texts: Encoded, device: torch.device, seed: int = 0) -> dict[str, Tens
         logits = model(gaps, attention_mask=batch["attention_mask"]).logits
         return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
 
-    descend(model, loss_of, len(texts.tokens), ADAPTATION_EPOCHS, ADAPTATION_RATE, seed)
+    descend(model, loss_of, len(texts.tokens), ADAPTATION_BATCH, ADAPTATION_EPOCHS, ADAPTATION_RATE, seed)
     return {name: weight.cpu() for name, weight in model.state_dict().items()}
 
 
@@ -152,7 +152,6 @@ class Job:
 
     folder: Path
     texts: str
-    weights: str  # the file with the weights to start from
     opinions: str  # the file with the teachers' probabilities, "" for a teacher
     seed: int
     layers: int
@@ -168,7 +167,7 @@ def train_classifier(job: Job) -> dict:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     texts = load(job.folder / job.texts)
     train, dev = texts.select(texts.part == "train"), texts.select(texts.part == "dev")
-    model = make_classifier(torch.load(job.folder / job.weights), job.layers, device)
+    model = make_classifier(torch.load(job.folder / "adapted.pt"), job.layers, device)
     targets, weights = make_targets(train, device)
     temperature = 1.0
     if job.opinions:
@@ -194,7 +193,7 @@ def train_classifier(job: Job) -> dict:
             flush=True,
         )
 
-    descend(model, loss_of, len(train.tokens), job.epochs, job.learning_rate, job.seed, after_epoch)
+    descend(model, loss_of, len(train.tokens), BATCH, job.epochs, job.learning_rate, job.seed, after_epoch)
     return {
         "dev": logits_of(model, dev.tokens),
         "train": logits_of(model, train.tokens) if not job.opinions else None,
@@ -272,8 +271,7 @@ def main() -> None:
     parser.add_argument("prepared", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--texts", default="texts.npz", help="balanced.npz, to measure what that changes")
-    parser.add_argument("--try-settings", action="store_true", help="train teachers with several settings, and stop")
-    parser.add_argument("--quick", action="store_true", help="one epoch and two teachers, to try the recipe")
+    parser.add_argument("--quick", action="store_true", help="one epoch of each, to try the recipe")
     arguments = parser.parse_args()
     folder, out = arguments.prepared, arguments.out
     out.mkdir(parents=True, exist_ok=True)
@@ -285,23 +283,17 @@ def main() -> None:
         print(f"[{time.monotonic() - began:.0f} s] {name}", flush=True)
 
     if arguments.quick:
-        global SEEDS, ADAPTATION_EPOCHS, TEACHER_EPOCHS, STUDENT_EPOCHS
-        SEEDS, ADAPTATION_EPOCHS, TEACHER_EPOCHS, STUDENT_EPOCHS = 2, 1, 1, 1
+        global ADAPTATION_EPOCHS, TEACHER_EPOCHS, STUDENT_EPOCHS
+        ADAPTATION_EPOCHS, TEACHER_EPOCHS, STUDENT_EPOCHS = 1, 1, 1
     texts = load(folder / arguments.texts)
     train, dev = texts.select(texts.part == "train"), texts.select(texts.part == "dev")
     torch.save(adapt(train, device), folder / "adapted.pt")
     step_done("adapted")
-    torch.save(dict(load_file(LM / "model.safetensors")), folder / "start.pt")
 
-    def job(seed: int, layers: int, epochs: int, rate: float, opinions: str = "", weights: str = "adapted.pt") -> Job:
-        return Job(folder, arguments.texts, weights, opinions, seed, layers, epochs, rate)
+    def job(seed: int, layers: int, epochs: int, rate: float, opinions: str = "") -> Job:
+        return Job(folder, arguments.texts, opinions, seed, layers, epochs, rate)
 
-    if arguments.try_settings:
-        settings = [(9, 5, 2e-4), (9, 5, 1e-4), (8, 5, 2e-4), (9, 5, 4e-4), (9, 3, 2e-4), (9, 8, 2e-4), (9, 8, 1e-4)]
-        train_all([*(job(0, *each) for each in settings), job(0, 9, 5, 2e-4, weights="start.pt")])
-        step_done("tried")
-        return
-    teachers = train_all([job(seed, TEACHER_LAYERS, TEACHER_EPOCHS, TEACHER_RATE) for seed in range(SEEDS)])
+    teachers = train_all([job(seed, TEACHER_LAYERS, TEACHER_EPOCHS, rate) for seed, rate in enumerate(TEACHER_RATES)])
     print("together", score_dev(dev, np.log(mean_opinions(teachers, "dev").numpy())), flush=True)
     torch.save(mean_opinions(teachers, "train"), folder / "opinions.pt")
     step_done("taught")
