@@ -9,7 +9,7 @@ reads what prepare.py wrote and the bundled language model. Minutes on one H200;
 3. Distil: one smaller model learns what the teachers say together about every training text, in every task.
 4. Shift: one number a task moves its decisions between rare and frequent labels, and is folded into the bias.
 
-Settings, epochs and shifts were chosen on the dev part. OUT receives `tweets/` with the encoder, a folder with the
+Settings, epochs and shifts were chosen on the dev part. OUT receives `encoder/` with the encoder, a folder with the
 head of each task, and `answers.npz`: what the classifiers, as they ship, say about the dev and test parts and
 outside.npz.
 """
@@ -235,22 +235,22 @@ def write_classifiers(weights: dict[str, Tensor], out: Path, normalizer: str) ->
     """One encoder in half precision for all tasks, and for each a folder with its head and labels."""
     half = {name: weight.half().contiguous() for name, weight in weights.items()}
     encoder = {name: weight for name, weight in half.items() if name.startswith("bert.")}
-    (out / "tweets").mkdir(parents=True, exist_ok=True)
-    save_file(encoder, out / "tweets" / "encoder.safetensors", metadata={"format": "pt"})
-    (out / "tweets" / "normalizer.json").write_text(normalizer, encoding="utf-8")
+    (out / "encoder").mkdir(parents=True, exist_ok=True)
+    save_file(encoder, out / "encoder" / "encoder.safetensors", metadata={"format": "pt"})
+    (out / "encoder" / "normalizer.json").write_text(normalizer, encoding="utf-8")
     for task, labels in LABELS.items():
         folder = out / task
         folder.mkdir(exist_ok=True)
         head = {name: half[name][BLOCKS[task]].clone() for name in ("classifier.weight", "classifier.bias")}
         save_file(head, folder / "head.safetensors", metadata={"format": "pt"})
-        where = dict.fromkeys(encoder, "../tweets/encoder.safetensors") | dict.fromkeys(head, "head.safetensors")
+        where = dict.fromkeys(encoder, "../encoder/encoder.safetensors") | dict.fromkeys(head, "head.safetensors")
         size = sum(tensor.nbytes for tensor in (encoder | head).values())
         index = json.dumps({"metadata": {"total_size": size}, "weight_map": where}, indent=1)
         (folder / "model.safetensors.index.json").write_text(index + "\n")
         config = BertConfig.from_pretrained(LM, num_labels=len(labels), num_hidden_layers=STUDENT_LAYERS)
         config.architectures = ["BertForSequenceClassification"]
         config.id2label, config.label2id = dict(enumerate(labels)), {label: i for i, label in enumerate(labels)}
-        config.tokenizer_folder, config.tokenizer_normalizer = "../lm", "../tweets/normalizer.json"
+        config.tokenizer_folder, config.tokenizer_normalizer = "../lm", "../encoder/normalizer.json"
         config.save_pretrained(folder)
 
 
