@@ -56,6 +56,13 @@ class TaskModel:
     classifier: Classifier
     labels: tuple[str, ...]  # as the tables name them
 
+    def describe(self) -> str:
+        """That it stands in for the paper's, and which columns it leaves empty."""
+        lacking = [label for label in self.task.labels if label not in self.labels]
+        empty = f" It has no label {lacking[0]}, so that column is empty." if lacking else ""
+        place = f"{self.classifier.name} stands in the columns of {self.task.classifier}"
+        return f"{place}: its numbers need not agree.{empty}"
+
     def rename(self, texts: Any, draws: int, **options: Any) -> NamesResult:
         """Its answers to renamed texts; the paper renamed whatever its finder marked."""
         tones: dict[str, Any] = dict(options)
@@ -109,6 +116,9 @@ def find_task(classifier: Classifier, tasks: Sequence[Task] = TASKS) -> TaskMode
     for task in tasks:
         if names == tuple(f"label_{k}" for k in range(len(task.labels))):
             return TaskModel(task, classifier, task.labels)
+    for task in tasks:  # such as Ekman's emotions, which lack one of the paper's and have others
+        if len(set(names) & set(task.labels)) >= max(3, len(task.labels) - 1):
+            return TaskModel(task, classifier, names)
     raise InputError(
         f"{classifier.name} has the labels {', '.join(classifier.labels)}, which are those of no task of this table: "
         f"{'; '.join(', '.join(task.labels) for task in tasks)}."
@@ -147,11 +157,7 @@ def compare_countries(
         position = len(countries) if code is None else countries.index(code) if known else 0
         return np.array([columns[c][position] if known and c in columns else np.nan for c in table.columns])
 
-    stand_ins = [
-        f"{model.classifier.name} stands in the columns of {model.task.classifier}: its numbers need not agree."
-        for model in results
-        if model.classifier.name != model.task.classifier
-    ]
+    stand_ins = [model.describe() for model in results if model.classifier.name != model.task.classifier]
     left_out = "".join(f" {row[0]} has too few names." for row in table.rows if row != ("Overall",)
                        and counterfactuals.gazetteer.find(row[0]) not in countries)  # fmt: skip
     renamed = (
