@@ -188,7 +188,7 @@ def compute_file_fingerprint(content: bytes) -> str:
         import skops.io  # noqa: F401
         from sklearn import __version__
     except ImportError:
-        raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
+        raise InputError("A .skops file needs the package skops: pip install '.[sklearn]'.") from None
     return f"{hashlib.sha256(content).hexdigest()[:32]}:scikit-learn {__version__}"
 
 

@@ -1,4 +1,4 @@
-"""Microsoft Presidio as a finder, by the function that docs/find.md gives; with `pip install 'geobias[presidio]'`."""
+"""Microsoft Presidio as a finder, by the function that docs/find.md gives; with `pip install '.[presidio]'`."""
 
 from __future__ import annotations
 
