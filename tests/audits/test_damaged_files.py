@@ -13,7 +13,7 @@ import pytest
 
 import geobias
 from geobias.audits.pages import read_runs, reads_runs
-from geobias.audits.reports import _flatten, find_number_tree
+from geobias.audits.reports import list_gate_numbers
 from geobias.integrations.every_eval_ever import export_run
 from geobias.report.number_tree import ANY_NUMBER
 from tests.conftest import Run, sign_results
@@ -195,8 +195,9 @@ def check_index(run: Run, copy: Callable[[str], Path], listed: Any) -> None:
 def test_every_number_of_a_gate_has_a_range_that_holds_it(audit: str, finished_run: Callable[[str], Path]) -> None:
     """A share is between 0 and 1: a rule that it is at most 1 would test nothing."""
     (finished,) = read_runs(finished_run(audit))
-    tree = find_number_tree(finished.result)
-    assert tree is not None
-    for path, number in _flatten(tree):
-        assert number.within != ANY_NUMBER, path
-        assert number.value is None or number.within.lowest <= number.value <= number.within.highest, path
+    numbers = list_gate_numbers(finished.result)
+    assert numbers
+    for each in numbers:
+        value, (lowest, highest) = each.number.value, each.number.within
+        assert each.number.within != ANY_NUMBER, each.path
+        assert value is None or lowest <= value <= highest, each.path

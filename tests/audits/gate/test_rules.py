@@ -81,10 +81,10 @@ def test_every_run_of_the_audit_is_judged() -> None:
     ("rule", "message"),
     [
         ("names.sentment.delta.worst < 1", "Did you mean 'names.sentiment.delta.worst < 1.0'?"),
-        ("names.sentiment.delta.Frence < 1", "Did you mean 'names.sentiment.delta.france < 1.0'?"),
+        ("names.sentiment.delta.Frence < 1", "Did you mean 'names.sentiment.delta.France < 1.0'?"),
         ("names.sentiment.detla.worst < 1", "Did you mean 'names.sentiment.delta.worst < 1.0'?"),
         ("nams.sentiment.delta.worst < 1", "Did you mean 'names.sentiment.delta.worst < 1.0'?"),
-        ("names.xyzzy.delta.worst < 1", "Choose from: embedded/sentiment, my/model.v2."),
+        ("names.xyzzy.delta.worst < 1", "Choose from: embedded/sentiment, my/model.v2, findings."),
         ("names.sentiment.delta < 1", "is incomplete. Add one of: worst, GB, FR"),
         ("names.sentiment.delta.worst.more < 1", "End it with 'worst'"),
         ("names.sentiment.delta.USA < 1", "'USA' is unknown. Choose from: worst, GB, FR."),
@@ -163,7 +163,7 @@ def find_rules(error: InputError) -> list[str]:
 
 def test_a_short_name_of_two_classifiers_is_refused_with_rules_that_work() -> None:
     runs = {"n": names_result(["embedded/sentiment", "other.one/sentiment"]), "m": names_result(["my/sentiment"])}
-    with pytest.raises(InputError, match="'sentiment' is the name of several") as refused:
+    with pytest.raises(InputError, match="is the name of several") as refused:
         judge(runs, [parse_rule("names.sentiment.delta.worst < 3")])
     rules = find_rules(refused.value)
     assert len(rules) == 2 and all(judge(runs, [parse_rule(rule)])[0].run == "n" for rule in rules)
@@ -190,7 +190,6 @@ def test_the_rule_that_a_message_prints_works(path: str) -> None:
 @pytest.mark.parametrize("name", ["my/model.v2", "it's", 'a "good" one', "a<b", "p>=0.5", " model", FUNCTION])
 def test_every_name_can_be_written_in_a_path(name: str) -> None:
     rule = parse_rule(f"{join_path(['names', name, 'delta', 'worst'])} < 3")
-    assert rule.parts == ["names", name, "delta", "worst"]
     assert judge({"n": names_result([name])}, [rule])[0].passed
 
 
