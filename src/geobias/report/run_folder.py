@@ -273,7 +273,7 @@ def read_run_paths(folder: Path) -> list[Path]:
     """The folders of the runs that index.json lists. None of them leads out of the folder, whoever wrote the file."""
     runs = read_json(folder / INDEX).get("runs")
     paths = [run.get("path") if isinstance(run, dict) else None for run in runs] if isinstance(runs, list) else []
-    inside = [path for path in paths if isinstance(path, str) and "\0" not in path and _is_inside(path)]
+    inside = [path for path in paths if isinstance(path, str) and "\0" not in path and is_inside(path)]
     if not paths or len(inside) < len(paths):
         problem = "a run has no path in this folder" if paths else "it lists no runs"
         raise InputError(f"{folder / INDEX} is damaged ({problem}). Run the audit again.")
@@ -297,10 +297,10 @@ def _recorded_files(record: Mapping[str, Any]) -> set[str]:
     """The recorded paths; none that leads out of the folder, whoever wrote it."""
     files = record.get("files")
     names = [file for file in files if isinstance(file, str)] if isinstance(files, list) else []
-    return set(filter(_is_inside, names))
+    return set(filter(is_inside, names))
 
 
-def _is_inside(name: str) -> bool:
+def is_inside(name: str) -> bool:
     """Whether a recorded path leads to something in its folder."""
     parts = Path(name).parts  # none of "" and "."
     return bool(parts) and not (Path(name).is_absolute() or ".." in parts or "\\" in name)
