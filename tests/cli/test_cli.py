@@ -186,48 +186,6 @@ def test_a_reader_who_leaves_early_is_no_failure(small_models: dict[str, Path], 
     assert subprocess.run(["bash", "-c", piped], capture_output=True).returncode == 0
 
 
-def run_in_shell(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A run of a function of one's own, as a process with `environment`; its charts are drawn."""
-    (folder / "own.py").write_text("def length(texts):\n    return [-len(text) / 8 for text in texts]\n")
-    line = f"{sys.executable} -m geobias.cli regions own:length --cities 0 {' '.join(SCORE_ONLY)} {command}"
-    places = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return subprocess.run(
-        ["bash", "-c", line],
-        cwd=folder,
-        env=os.environ | places | environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-
-
-@posix_only
-@pytest.mark.slow
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_standard_streams(words: Path, tmp_path: Path, closed: str) -> None:
-    done = run_in_shell(f"--countries FR,DE,NG,KE --words {words.name} --out here {closed}", tmp_path)
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert "<svg" in (tmp_path / "here/report.html").read_text(encoding="utf-8")
-
-
-@posix_only
-@pytest.mark.slow
-def test_an_ascii_locale(tmp_path: Path) -> None:
-    (tmp_path / "wörter.txt").write_text("naïve\nkind\n", encoding="utf-8")
-    ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    command = "--countries 'São Tomé,Türkiye,FR,DE' --words wörter.txt --out läufe"
-    done = run_in_shell(command, tmp_path, **ascii_locale)
-    assert (done.stderr, done.returncode) == ("", 0) and "läufe/report.html" in done.stdout
-    results = json.loads((tmp_path / "läufe/results.json").read_text(encoding="utf-8"))
-    assert {"Sao Tome and Principe", "Turkey"} <= {region["name"] for region in results["regions"]}
-    assert "naïve" in (tmp_path / "läufe/tables/words.csv").read_text(encoding="utf-8")
-    code = "from geobias.world.places import invent_places as invent; print(*invent(['Peru'] * 9, 9))"
-    invent = [subprocess.run([sys.executable, "-c", code], env=os.environ | each, capture_output=True, check=True)
-              for each in (ascii_locale, {"PYTHONUTF8": "1"})]  # fmt: skip
-    assert invent[0].stdout == invent[1].stdout  # in Python, too, data are read alike in every locale
-
-
 def test_numbers_are_whole_on_a_narrow_terminal(
     run: Run, small_models: dict[str, Path], words: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

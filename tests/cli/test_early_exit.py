@@ -198,23 +198,6 @@ def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, 
     assert process.returncode == 143 and out == "" and err.strip() == f"geobias: {STOPPED.format(' by SIGTERM')}"
 
 
-def test_a_signal_that_reaches_a_child_at_once_ends_it() -> None:
-    """It waits until the child has the default handlers; a Python handler that the fork clears would lose it."""
-    code = (
-        "import os, signal, time\n"
-        # Hooks run in the order of registration: this signal comes before geobias restores the handlers.
-        "os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
-        "from geobias.cli import StopSignals\n"
-        "with StopSignals():\n"
-        "    child = os.fork()\n"
-        "    if child == 0:\n"
-        "        time.sleep(60)\n"
-        "    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGTERM\n"
-        "    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
-
-
 @pytest.mark.slow
 def test_processes_of_a_model_end_silently(tmp_path: Path, own_store: Path) -> None:
     """A pool ends its processes by SIGTERM: they must not report an interrupt."""

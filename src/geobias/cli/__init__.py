@@ -110,8 +110,6 @@ def _show_version_or_help(
 
 def main() -> None:
     """Run a command; every failure is one line on standard error, unless --debug asks for the traceback."""
-    _open_closed_streams()
-    _restart_in_utf8()
     for stream in (sys.stdout, sys.stderr):  # files and pipes get UTF-8, also on Windows; an old terminal may show "?"
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
@@ -138,30 +136,6 @@ def main() -> None:
         message = str(known) if known else f"failed: {type(error).__name__}: {error} (--debug shows the traceback)"
         print(format_error(message), file=sys.stderr)
         sys.exit(known.exit_code if known else GeobiasError.exit_code)
-
-
-def _open_closed_streams() -> None:
-    """Open the null device for standard streams that are closed, as for `geobias ... <&-`.
-
-    The next file or folder to be opened would take the number of the stream, and the library that draws charts fails
-    with a folder as its standard input.
-    """
-    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
-            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8"))
-
-
-def _restart_in_utf8() -> None:
-    """Start Python again in its UTF-8 mode if the locale is ASCII, as for `LC_ALL=C PYTHONUTF8=0`.
-
-    Arguments and names of files, which Python has decoded by then, and files that other packages read would not be
-    UTF-8 otherwise. `-X utf8` wins over the variable, so this happens once.
-    """
-    if sys.getfilesystemencoding() == "ascii":
-        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 LONGEST_ARGUMENT = 4096  # characters; the longest path that Linux takes
@@ -250,34 +224,16 @@ class StopSignals:
             raise KeyboardInterrupt
 
 
-_mask = threading.local()  # the signals that a forking thread blocked before
-
-
-def _block_signals() -> None:
-    """Hold signals back while forking: one that reaches a child before its handlers are the default ones is lost.
-
-    A process pool that ends its processes by SIGTERM would then wait for that child forever.
-    """
-    _mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
-
-
-def _unblock_signals() -> None:
-    signal.pthread_sigmask(signal.SIG_SETMASK, _mask.before)
-
-
 def _restore_default_handlers() -> None:
-    """Let SIGTERM end a forked child at once: process pools rely on it, and a Python handler may run too late."""
+    """Let SIGTERM end a forked child at once and in silence: process pools rely on it."""
     for number in STOP_SIGNALS:
         if isinstance(getattr(signal.getsignal(number), "__self__", None), StopSignals):
             with suppress(ValueError):  # not the main thread: then no Python handler runs either
                 signal.signal(number, signal.SIG_DFL)
-    _unblock_signals()
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(
-        before=_block_signals, after_in_parent=_unblock_signals, after_in_child=_restore_default_handlers
-    )
+    os.register_at_fork(after_in_child=_restore_default_handlers)
 
 
 def refuse_early_exit(command: Callable[..., None]) -> Callable[..., None]:
