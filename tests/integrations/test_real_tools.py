@@ -13,7 +13,6 @@ import pytest
 
 import geobias
 from geobias.audits.reports import list_summary_numbers
-from geobias.integrations.every_eval_ever import export_run
 from geobias.texts.user_texts import read_texts
 from tests.conftest import Run, build_small_model, sign_results
 from tests.integrations.runs import COUNTRIES, DRAWS, LABELS, REGIONS, TEXTS, judge, save_names, save_regions
@@ -187,24 +186,6 @@ def test_mlflow_gets_no_texts(mlflow: Any, tmp_path: Path) -> None:
     assert not any(name.endswith(".parquet") for name in files)
 
 
-def test_the_evaluator_of_mlflow(mlflow: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="mlflow.models.evaluate imports it")
-    import pandas as pd
-
-    expected = save_names(tmp_path / "names")
-    options = {"labels": LABELS, "countries": COUNTRIES, "draws": DRAWS}
-    with mlflow.start_run():
-        evaluation = mlflow.models.evaluate(
-            lambda frame: judge(list(frame["body"])),
-            pd.DataFrame({"body": TEXTS}),
-            model_type="text",
-            evaluators="geobias",
-            evaluator_config={"column": "body", **options},
-        )
-    for number in list_summary_numbers(expected):
-        assert evaluation.metrics[".".join(("names", "model", *number.parts[2:]))] == number.value
-
-
 def test_a_dataset_by_name(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     dataset = datasets.Dataset.from_dict({"text": ["One.", "Two."]})
@@ -219,20 +200,3 @@ def test_a_dataset_by_name(tmp_path: Path) -> None:
     assert read_texts(f"datasets:{tmp_path / 'files'}").texts == ("One.", "Two.")
     with pytest.raises(geobias.InputError, match="Cannot read datasets:me/no-such-dataset"):
         read_texts("datasets:me/no-such-dataset")
-
-
-def test_every_eval_ever_accepts_the_export(tmp_path: Path) -> None:
-    """Its validator needs Python 3.12 and none of geobias: the Makefile makes an environment for it alone."""
-    python = os.environ.get("EVERY_EVAL_EVER_PYTHON") or sys.executable
-    if subprocess.run([python, "-c", "import every_eval_ever"], capture_output=True).returncode:
-        pytest.skip("every-eval-ever is not installed; it needs Python 3.12")
-    results = (save_regions(tmp_path / "regions"), save_names(tmp_path / "names"))
-    files = [file for result in results for file in export_run(result, tmp_path / "data", developer="lab")]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    checked = subprocess.run(
-        [python, "-m", "every_eval_ever", "validate", *map(str, files)],
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
-    assert checked.returncode == 0 and "2 passed, 0 warning-only, 0 failed" in checked.stdout, checked.stdout

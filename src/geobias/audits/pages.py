@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from geobias.audits.doubts import judge_constant_answers
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
@@ -35,46 +33,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("geobias")
 Result = TypeVar("Result", bound=AuditResult)
-Arguments = ParamSpec("Arguments")
-Value = TypeVar("Value")
 LONGEST_REASON = 200  # characters of an error that another one repeats
 # Not OSError, MemoryError or RuntimeError: those are of the machine.
 UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError)
-_files_read: ContextVar[list[Path]] = ContextVar("_files_read")  # by the function that is called
 
 
 @contextmanager
-def blame(files: Sequence[Path]) -> Iterator[None]:
-    """The one place where content that nobody foresaw becomes an error that names its file; --debug shows where."""
+def _blame(file: Path) -> Iterator[None]:
+    """Content that is no run becomes an error that names its file; --debug shows where."""
     try:
         yield
     except UNFORESEEN as error:
-        existing = [str(file) for file in files if file.exists()]  # copies of a bundle that failed are gone
-        if not existing:
-            raise
-        what = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
-        raise InputError(
-            f"{' or '.join(existing)} is damaged ({shorten(what, LONGEST_REASON)}). Run the audit again."
-        ) from error
-
-
-def reads_runs(function: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
-    """A function that reads finished runs; where their content breaks it, the error names their files.
-
-    Every run was checked when it was read, but no type says that two of its lists have the same length.
-    """
-
-    @wraps(function)
-    def read(*arguments: Arguments.args, **options: Arguments.kwargs) -> Value:
-        files: list[Path] = []
-        token = _files_read.set(files)
-        try:
-            with blame(files):
-                return function(*arguments, **options)
-        finally:
-            _files_read.reset(token)
-
-    return read
+        raise InputError(f"{file} is damaged ({shorten(str(error), LONGEST_REASON)}). Run the audit again.") from error
 
 
 def list_several(runs: Run | Sequence[Run]) -> Sequence[Run]:
@@ -91,7 +61,6 @@ def find_run_folder(run: Run) -> Path:
     return run.folder
 
 
-@reads_runs
 def read_result(folder: Path) -> AuditResult | Overview:
     """The result of a run; for a folder of several those of all by their paths."""
     from geobias.audits.overview.result import Overview
@@ -125,13 +94,12 @@ def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
         )
     if record.get("results_sha256") is None:
         raise InputError(f"{folder} was written by an earlier version of geobias. Run the audit again.")
-    with blame([folder / RUN]):
+    with _blame(folder / RUN):
         description = from_json(RunDescription, record)
         shlex.split(description.command or "")
         if datetime.fromisoformat(description.finished).tzinfo is None:
             raise ValueError(f"finished: {description.finished} has no time zone")
-    _files_read.get([]).append(folder / RESULTS)
-    with blame([folder / RESULTS]):
+    with _blame(folder / RESULTS):
         result = replace(from_json(get_audit(results["audit"]).result_type, results), folder=folder)
         result = result if result.findings else add_findings(result)  # runs made before there were findings
     return FinishedRun(folder, result, description)
@@ -196,7 +164,6 @@ def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -
         )
 
 
-@reads_runs
 def write_page_and_figures(runs: Sequence[Run], page: Path | None) -> Path:
     """The page of these runs, and next to it its charts."""
     folders = list(dict.fromkeys(map(find_run_folder, runs)))

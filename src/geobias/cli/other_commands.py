@@ -73,14 +73,11 @@ def run_evidence(values: Values) -> None:
 
 
 def run_export(values: Values) -> None:
-    from geobias.integrations import RECORDS, export
+    from geobias.integrations import export
     from geobias.report.runs import shown
 
     text = export(**values)
-    if values["to"] == RECORDS:
-        for path in text.splitlines():
-            typer.echo(f"Wrote {shown(Path(path).resolve())}")
-    elif "out" in values:
+    if "out" in values:
         typer.echo(f"Wrote {shown(Path(values['out']).resolve())}")
     else:
         typer.echo(text.removesuffix("\n"))

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from geobias.audits.evidence.bundle import copy_run
-from geobias.audits.pages import find_run_folder, read_runs, reads_runs
+from geobias.audits.pages import find_run_folder, read_runs
 from geobias.audits.reports import RunNumber, list_numbers, list_summary_numbers
 from geobias.errors import InputError
 from geobias.report.runs import FinishedRun, slug
@@ -26,7 +26,6 @@ LONGEST_PARAMETER = 500  # characters that every version of MLflow takes
 FORBIDDEN = re.compile(r"[^\w./:\- ]", re.ASCII)  # in the name of a metric
 
 
-@reads_runs
 def log_run(run: Run, *, every_number: bool = False) -> str:
     """Log a finished run to MLflow: metrics with their intervals, parameters, tables and the page.
 

@@ -14,9 +14,8 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from math import isfinite
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from geobias.checks import shorten
 from geobias.errors import InputError
@@ -35,7 +34,6 @@ IGNORED = {".DS_Store", "Thumbs.db", "desktop.ini", ".gitkeep"}  # what systems 
 MODEL, MODELS = "model", "models"  # what a study trained
 ANSWERS = ("answers.parquet", "likelihoods.parquet", "counterfactuals.parquet")
 RESERVED = {RUN, RESULTS, INDEX, PAGE, RECORD, MODEL, MODELS, "tables", "figures", *ANSWERS}
-LONGEST_INTEGER = 19  # digits; a number of more is no count, and no seed
 LOCK_SECONDS = 60.0  # longer than it takes another process to save its run
 
 
@@ -241,10 +239,8 @@ def holds_run(folder: Path) -> bool:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object that geobias wrote; numbers that it never writes, such as NaN, are refused."""
     try:
-        text = path.read_bytes().decode()
-        content = json.loads(text, parse_constant=_refuse_number, parse_float=_read_float, parse_int=_read_int)
-        if "\\u" in text:  # half of a surrogate pair can be written in JSON, but to no file
-            json.dumps(content, ensure_ascii=False).encode()
+        content = json.loads(path.read_bytes())
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()  # nor half of a surrogate pair
         problem = "" if isinstance(content, dict) else "no JSON object"
     except (OSError, ValueError) as error:
         problem = str(getattr(error, "strerror", None) or error)
@@ -255,18 +251,6 @@ def read_json(path: Path) -> dict[str, Any]:
             f"{path} is damaged ({shorten(problem)}) or not from geobias. Choose another folder, or remove the file."
         )
     return cast("dict[str, Any]", content)
-
-
-def _read_float(digits: str) -> float:
-    return number if isfinite(number := float(digits)) else _refuse_number(digits)
-
-
-def _read_int(digits: str) -> int:
-    return int(digits) if len(digits) < LONGEST_INTEGER else _refuse_number(digits)
-
-
-def _refuse_number(digits: str) -> NoReturn:
-    raise ValueError(f"the number {shorten(digits, 20)}")
 
 
 def read_run_paths(folder: Path) -> list[Path]:

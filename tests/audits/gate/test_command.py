@@ -105,7 +105,7 @@ def test_edited_results_are_refused(run: Run, folders: Path) -> None:
     assert run("gate", "names", "--rule", HOLDS)[0] == 0
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400, "9" * 5000])
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
 def test_no_number_that_geobias_never_writes_is_read(run: Run, folders: Path, number: str) -> None:
     path = folders / "names/results.json"
     path.write_text(path.read_text().replace("2.9", number))

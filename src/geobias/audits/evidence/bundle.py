@@ -18,7 +18,7 @@ from geobias.audits.evidence import documents
 from geobias.audits.evidence.manifest import MANIFEST, format_manifest, hash_folder
 from geobias.audits.gate.report import GateReport, judge_runs
 from geobias.audits.gate.rules import read_rules
-from geobias.audits.pages import find_run_folder, read_run, read_runs, reads_runs, write_page
+from geobias.audits.pages import find_run_folder, read_run, read_runs, write_page
 from geobias.errors import InputError
 from geobias.files import hash_file, writing
 from geobias.report.run_folder import MODEL, MODELS, PAGE, RESULTS, RUN, is_inside, read_json, write_json
@@ -32,7 +32,6 @@ ZIP = ".zip"
 WITHHELD = "WITHHELD.sha256"
 
 
-@reads_runs
 def write_bundle(runs: Sequence[Run], out: str | Path, *, rules: str | Path | None, with_texts: bool) -> Path:
     finished = name_runs([run for folder in map(find_run_folder, runs) for run in read_runs(folder)])
     if not finished:

@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher, get_close_matches
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 from geobias import __version__
 from geobias.audits.doubts import REASON
 from geobias.audits.reports import list_gate_numbers
+from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
 from geobias.report.findings import list_caps
@@ -205,7 +206,6 @@ def _judge_number(rule: Rule, run: str, number: TreeNumber) -> Judgement:
 
 Step = tuple[float, str]  # how well a rule names a part of a path, and the name that it means
 FULL_NAME, OTHER_NAME, COUNTRY = 4, 3, 2  # with a misspelt name: how near it is, which is less than 1
-LEAST_LIKE, FEWEST_LETTERS = 0.75, 4  # of a misspelt name
 
 
 def _follow(
@@ -233,8 +233,7 @@ def _match_name(part: str, names: tuple[str, ...], is_misspelt: bool) -> Step | 
         return (FULL_NAME if folded == names[0].casefold() else OTHER_NAME), forms[folded]
     if (country := _find_country(part)) in forms:
         return COUNTRY, forms[country]
-    is_long = is_misspelt and len(folded) >= FEWEST_LETTERS
-    near = get_close_matches(folded, forms, n=1, cutoff=LEAST_LIKE) if is_long else []
+    near = suggest(folded, forms) if is_misspelt else []
     return (SequenceMatcher(None, folded, near[0]).ratio(), forms[near[0]]) if near else None
 
 
