@@ -151,14 +151,6 @@ def test_a_function_cannot_make_a_failure_look_like_success(
     assert run("gate", "here", "--rule", "names.a.delta.worst < 2")[0] == 2  # no run: the gate does not pass
 
 
-def test_other_code_that_exits_is_no_success_either(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as a library that a spaCy pipeline brings along."""
-    monkeypatch.setattr("spacy.util.is_package", lambda name: sys.exit(0))
-    Path("texts.txt").write_text("Mary is late.\n", encoding="utf-8")
-    code, _, err = run("names", "--texts", "texts.txt", "--finder", "anything")
-    assert code == 3 and "called exit() before the command finished (SystemExit: 0)" in err
-
-
 STUBBORN = '''
 """A model that swallows interrupts, and one that works in processes of its own."""
 import multiprocessing

@@ -154,13 +154,13 @@ def test_several_runs_in_one_run_of_mlflow(mlflow: Any, tmp_path: Path) -> None:
     from geobias.integrations.mlflow import log_run
 
     first, second = save_names(tmp_path / "names"), save_regions(tmp_path / "regions")
-    other = save_names(tmp_path / "other" / "names")
+    other = save_names(tmp_path / "other")
     with mlflow.start_run() as active:
         for result in (first, second, other):
             log_run(result)
     parameters = mlflow.get_run(active.info.run_id).data.params
     names = {name.split("/")[1]: value for name, value in parameters.items() if name.endswith("/audit")}
-    assert names == {"names": "names", "regions": "regions", "names-2": "names"}
+    assert names == {"names": "names", "regions": "regions", "other": "names"}
     for name in names:
         assert "results.json" in list_artifacts(mlflow, active.info.run_id, f"geobias/{name}")
 

@@ -392,15 +392,6 @@ def test_messages_about_folders_that_are_not_ours(tmp_path: Path) -> None:
     (run.path / "run.json").write_text(json.dumps({"schema_version": 1, "settings": SETTINGS}))
     with pytest.raises(InputError, match="written by an earlier version"):
         run.check()
-    (run.path / "run.json").write_text(
-        json.dumps({"schema_version": 1, "settings": SETTINGS, "files": ["figures/a.svg"]})
-    )
-    (run.path / "figures").write_text(MINE)
-    with pytest.raises(InputError, match="is a file, but geobias needs a folder"), run.stage() as staging:
-        (staging / "figures").mkdir()
-        (staging / "figures/a.svg").write_text("new")
-        run.move_in(staging)
-    assert (run.path / "run.json").exists() and (run.path / "figures").read_text() == MINE
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -71,28 +71,27 @@ def read_result(folder: Path) -> AuditResult | Overview:
     return Overview({run.folder.relative_to(folder).as_posix(): run.result for run in runs}, [], folder)
 
 
-def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
-    """The finished run in a folder, of one of these audits (of any if none is named)."""
-    audits = list(audits)
-    names = audits or [audit.name for audit in list_audits()]
-    needed = " or ".join(f"`geobias {name}`" for name in audits) or "an audit, such as `geobias names`"
+def read_run(folder: Path) -> FinishedRun[Any]:
+    """The finished run in a folder."""
     if (folder / INDEX).is_file():
         paths = ", ".join(map(str, runs_in(folder)))
         raise InputError(f"{folder} has several runs. Choose one: {paths}.")
     if not (folder / RUN).is_file():
-        raise InputError(f"{folder} has no finished run. Pass the output folder of {needed}.")
+        raise InputError(f"{folder} has no finished run. Pass the output folder of an audit, such as `geobias names`.")
     record = read_json(folder / RUN)
-    check_results_unchanged(folder, record)
+    recorded = record.get("results_sha256")
+    if recorded and (folder / RESULTS).is_file() and hash_file(folder / RESULTS) != recorded:
+        raise InputError(f"{folder / RESULTS} was changed after the run. Restore it, or run the audit again.")
     results = read_json(folder / RESULTS)
-    if results.get("audit") not in names:
-        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`. Pass a run of {needed}.")
+    if results.get("audit") not in [audit.name for audit in list_audits()]:
+        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`, which is not installed here.")
     version = results.get("schema_version")
     if version != SCHEMA_VERSION:
         raise InputError(
             f"{folder} has results of version {version}; this geobias reads version {SCHEMA_VERSION}. Run the audit "
             "again with another --out."
         )
-    if record.get("results_sha256") is None:
+    if not recorded:
         raise InputError(f"{folder} was written by an earlier version of geobias. Run the audit again.")
     with _blame(folder / RUN):
         description = from_json(RunDescription, record)
@@ -105,17 +104,9 @@ def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
     return FinishedRun(folder, result, description)
 
 
-def check_results_unchanged(folder: Path, record: Mapping[str, Any]) -> None:
-    """Refuse results.json unless it is the file that the run wrote. It stops accidents, not forgers."""
-    results, recorded = folder / RESULTS, record.get("results_sha256")
-    if recorded is not None and (not results.is_file() or hash_file(results) != recorded):
-        problem = "was changed after the run" if results.is_file() else "is missing"
-        raise InputError(f"{results} {problem}. Restore it, or run the audit again.")
-
-
-def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]]:
+def read_runs(folder: Path) -> list[FinishedRun[Any]]:
     """The finished run in a folder, or all of them where it holds several."""
-    return [read_run(path, audits) for path in runs_in(folder)]
+    return [read_run(path) for path in runs_in(folder)]
 
 
 def add_findings(result: Result) -> Result:

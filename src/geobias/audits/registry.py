@@ -121,20 +121,6 @@ def get_audit(name: str) -> Audit:
     return audits[name]
 
 
-def audits_with(module: str, attribute: str) -> list[str]:
-    """The names of the audits that have this optional part."""
-
-    def has_part(audit: Audit) -> bool:
-        try:
-            return audit.find(module, attribute) is not None
-        except Exception:
-            if not audit.package:
-                raise
-            return False  # of another package, and broken: the command line has said so
-
-    return [audit.name for audit in list_audits() if has_part(audit)]
-
-
 def results_schema(audit: str | None = None) -> dict[str, Any]:
     """The JSON Schema of the results of one audit; without a name of all bundled ones, told apart by `audit`."""
     from pydantic import Field

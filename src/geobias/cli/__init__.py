@@ -6,13 +6,12 @@ and 129: stopped by SIGTERM and SIGHUP.
 Commands are made from public functions (`commands.py`). What they do is imported when they run, so that `geobias
 --help` answers at once.
 
-Signals end a command as Ctrl-C does, and nothing that it calls can fake success.
+Signals end a command as Ctrl-C does.
 """
 
 from __future__ import annotations
 
 import errno
-import functools
 import io
 import logging
 import math
@@ -49,7 +48,7 @@ def make_app() -> typer.Typer:
     for panel, commands in list_commands().items():
         for name, command in commands.items():
             text = keep_brackets(_join_lines(command.__doc__ or ""))
-            app.command(name, help=text, rich_help_panel=panel)(refuse_early_exit(command))
+            app.command(name, help=text, rich_help_panel=panel)(command)
     return app
 
 
@@ -138,12 +137,11 @@ def main() -> None:
         sys.exit(known.exit_code if known else GeobiasError.exit_code)
 
 
-LONGEST_ARGUMENT = 4096  # characters; the longest path that Linux takes
 LONGEST_LINE = 600  # characters of an error
 
 
 def check_arguments(arguments: Sequence[str]) -> None:
-    """Refuse arguments that no command could use: empty, not UTF-8, or absurdly long.
+    """Refuse arguments that no command could use: empty, or not UTF-8.
 
     `arguments` are those after the program's name. A file name that is not UTF-8 could be read, but not be named in
     results.json or on the terminal; so it is refused before anything is done.
@@ -153,14 +151,9 @@ def check_arguments(arguments: Sequence[str]) -> None:
         if not argument.strip() or (option.startswith("--") and equals and not value.strip()):
             place = option if equals else "An argument"
             raise InputError(f"{place} is empty. Remove it, or check the shell variable that it comes from.")
-        shown = f"'{escape(shorten(argument))}'"
         if find_unusable_character(argument):
+            shown = f"'{escape(shorten(argument))}'"
             raise InputError(f"The argument {shown} is not valid UTF-8. Type it in UTF-8, or rename the file.")
-        if len(argument) > LONGEST_ARGUMENT:
-            raise InputError(
-                f"The argument {shown} has {len(argument):,} characters; the limit is {LONGEST_ARGUMENT:,}. "
-                "Shorten it, or put a long prompt into a file."
-            )
 
 
 def explain_error(error: BaseException) -> InputError | None:
@@ -234,19 +227,3 @@ def _restore_default_handlers() -> None:
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork
     os.register_at_fork(after_in_child=_restore_default_handlers)
-
-
-def refuse_early_exit(command: Callable[..., None]) -> Callable[..., None]:
-    """Make a command fail if code that it calls, such as a user's model, calls exit(): exit code 0 means done."""
-
-    @functools.wraps(command)
-    def run(**options: object) -> None:
-        try:
-            command(**options)
-        except (SystemExit, GeneratorExit) as error:
-            raise GeobiasError(
-                f"A model or function called exit() before the command finished ({type(error).__name__}: {error}). "
-                "Remove that call."
-            ) from error
-
-    return run

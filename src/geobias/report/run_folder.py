@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import time
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -28,8 +26,7 @@ except ImportError:  # Windows has no flock: there, two processes must not write
 
 RUN, RESULTS, INDEX, PAGE = "run.json", "results.json", "index.json", "report.html"
 RECORD = ".geobias-run.json"
-STAGING = ".geobias-partial-"  # followed by a random number: files on their way into the folder
-STAGING_FOLDER = re.compile(r"\.geobias-partial-[0-9a-f]{32}/")
+STAGING = ".geobias-partial"  # a folder of files on their way
 IGNORED = {".DS_Store", "Thumbs.db", "desktop.ini", ".gitkeep"}  # what systems leave in a folder that looks empty
 MODEL, MODELS = "model", "models"  # what a study trained
 ANSWERS = ("answers.parquet", "likelihoods.parquet", "counterfactuals.parquet")
@@ -84,9 +81,6 @@ class RunFolder:
     def claim(self, *subfolders: str) -> None:
         """Create the folder and record whose it is; `subfolders` may then be written and deleted as a whole."""
         with writing(self.path), self.lock():
-            paths = (path for name in subfolders for path in (self.path / name).rglob("*"))
-            if link := next(filter(Path.is_symlink, paths), None):
-                raise InputError(f"{link} is a link. Remove it, or choose another --out.")
             self._record(self.check() | {f"{name}/" for name in subfolders})
 
     @contextmanager
@@ -110,20 +104,20 @@ class RunFolder:
         """Give a temporary folder inside this one for `move_in`; it is gone afterwards, whatever happens."""
         with writing(self.path), self.lock():
             files = self.check()
-            # Under the lock nobody else is writing: what is temporary was left by processes that were killed.
-            leftovers = {file for file in files if STAGING_FOLDER.fullmatch(file)}
-            for name in leftovers:
-                self._remove_folder(name)
+            # Under the lock nobody else is writing: what is temporary was left by a process that was killed.
+            staging = self.path / STAGING
+            self._check_entry(Path(STAGING), files)
+            shutil.rmtree(staging, ignore_errors=True)
             remove_temporary_files(self.path)
-            staging = self.path / f"{STAGING}{uuid.uuid4().hex}"
-            self._record(files - leftovers | {f"{staging.name}/"})
+            self._record(files | {f"{STAGING}/"})
             staging.mkdir()
             try:
                 yield staging
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
-                self._record(self._files_on_record() - {f"{staging.name}/"})
-                self.tidy()
+                self._record(self._files_on_record() - {f"{STAGING}/"})
+                if self.description != RECORD and (self.path / self.description).is_file():
+                    (self.path / RECORD).unlink()  # a finished run needs no separate record
                 self._release()
 
     def move_in(self, staging: Path, *, keep_description: bool = False) -> list[Path]:
@@ -138,12 +132,6 @@ class RunFolder:
             self._check_entry(file, files)
             for parent in file.parents[:-1]:
                 self._check_entry(parent, files)
-                if (self.path / parent).exists() and not (self.path / parent).is_dir():
-                    raise InputError(
-                        f"{self.path / parent} is a file, but geobias needs a folder there. Move the file."
-                    )
-            if (self.path / file).is_dir():
-                raise InputError(f"{self.path / file} is a folder, but geobias needs a file there. Move the folder.")
         self._record(files | names)
         if keep_description:
             description = read_json(self.path / self.description)
@@ -166,14 +154,6 @@ class RunFolder:
     def finish(self, description: Mapping[str, Any]) -> None:
         """Write the description, which makes the folder a finished run."""
         write_json(self.path / self.description, {**description, "files": _lasting(self._files_on_record())})
-
-    def tidy(self) -> None:
-        """Delete what a finished run needs no more: the separate record."""
-        if self.description == RECORD or not (self.path / self.description).is_file():
-            return
-        with self.lock():
-            if (self.path / RECORD).is_file():
-                (self.path / RECORD).unlink()
 
     @contextmanager
     def lock(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
@@ -212,11 +192,6 @@ class RunFolder:
         is_recorded = owners & files or any(file.startswith(f"{entry.as_posix()}/") for file in files)
         if (path.is_symlink() or path.exists()) and not is_recorded:
             raise InputError(f"{path} exists and was not written by geobias. Move it, or choose another --out.")
-
-    def _remove_folder(self, name: str) -> None:
-        path = self.path / name.rstrip("/")
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def add_to_run(folder: Path) -> AbstractContextManager[Path]:

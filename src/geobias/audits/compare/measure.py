@@ -9,7 +9,7 @@ from typing import Any
 
 from geobias.audits.compare.result import CompareResult, CompareSettings, Difference, LeftOut, list_pairs
 from geobias.audits.pages import find_run_folder, read_run
-from geobias.audits.registry import audits_with, get_audit
+from geobias.audits.registry import get_audit
 from geobias.audits.side_by_side import differing_settings, get_setting
 from geobias.audits.study import finish
 from geobias.errors import InputError
@@ -24,11 +24,12 @@ def compare_folders(runs: Sequence[str | Path | AuditResult], out: str | Path | 
     """Read finished runs and compare their answers; no model is asked."""
     if len(runs) < 2:
         raise InputError("A comparison needs at least two runs. Pass their folders.")
-    audits = audits_with("compare", "compare_runs")
-    first, *others = several = [read_run(find_run_folder(run), audits) for run in runs]
+    first, *others = several = [read_run(find_run_folder(run)) for run in runs]
+    compare_runs = get_audit(first.result.audit).find("compare", "compare_runs")
+    if compare_runs is None:
+        raise InputError(f"Runs of `geobias {first.result.audit}` cannot be compared. Pass runs of another audit.")
     for other in others:
         refuse_incomparable(first, other)
-    compare_runs = get_audit(first.result.audit).load("compare", "compare_runs")
     comparisons = {str(other.folder): compare_runs(first, other) for other in others}
     rows = [
         replace(row, first_run=str(first.folder), second_run=second)
