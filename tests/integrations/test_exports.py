@@ -16,7 +16,7 @@ import geobias
 from geobias.audits.reports import RunNumber, list_numbers, list_summary_numbers
 from geobias.audits.study import prepare
 from geobias.integrations.mlflow import list_metrics, log_run
-from geobias.integrations.recorded_answers import RecordedClassifier, RecordedScorer, make_recorded_model
+from geobias.integrations.recorded_answers import RecordedClassifier, make_recorded_model
 from geobias.models.answers import ANSWER_SETS, FunctionDecider
 from geobias.texts.input_table import read_table
 from geobias.texts.user_texts import read_texts
@@ -76,10 +76,9 @@ def test_bad_export_options(run: Run, regions: geobias.RegionsResult) -> None:
 
 
 def test_recorded_answers_refuse_texts_without_an_answer() -> None:
-    assert RecordedScorer("m", {"a": -1.0}).score(["a"]).tolist() == [[-1.0]]
     assert RecordedClassifier("m", ["x", "y"], {"a": "y"}).score(["a"]).tolist() == [[0.0, 1.0, 0.0]]
     with pytest.raises(geobias.InputError, match="m has no answer to 1 text"):
-        RecordedScorer("m", {}).score(["a"])
+        RecordedClassifier("m", ["x", "y"], {}).score(["a"])
 
 
 def test_a_file_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

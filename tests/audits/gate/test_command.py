@@ -10,7 +10,6 @@ import pytest
 
 from tests.audits.gate.results import names_result, regions_result, save_run
 from tests.conftest import Run, sign_results
-from tests.gates import assert_gate
 
 HOLDS, FAILS = "names.sentiment.delta.worst < 3", "names.sentiment.delta.worst < 2.0"
 
@@ -135,9 +134,3 @@ def test_results_of_another_version_are_named(run: Run, folders: Path) -> None:
     assert len(notes) == 2 and "0.0.7" in str(notes[0]) and notes[1] is None
     said = json.loads(run("gate", "names", "--rule", HOLDS, "--json")[1])
     assert said["judgements"][0]["written_by"] == "0.0.7"
-
-
-def test_the_helper_reads_folders(run: Run, folders: Path) -> None:
-    assert_gate("names", HOLDS)
-    with pytest.raises(AssertionError, match="1 of 1 FAILED"):
-        assert_gate(folders / "names", FAILS)

@@ -14,7 +14,6 @@ from geobias.audits.gate.rules import judge, parse_rule, read_rules
 from geobias.errors import InputError
 from geobias.report.number_tree import join_path
 from tests.audits.gate.results import WORST, downstream_result, estimate, names_result, regions_result
-from tests.gates import assert_gate
 
 RUNS = {"n": names_result(), "r": regions_result(), "d": downstream_result()}
 
@@ -268,14 +267,3 @@ def test_bad_toml_is_refused(tmp_path: Path, content: str, message: str) -> None
     file.write_text(content)
     with pytest.raises(InputError, match=message):
         read_rules(file)
-
-
-def test_the_helper_for_test_suites() -> None:
-    result = names_result()
-    assert_gate(result, "names.sentiment.delta.worst < 3")
-    with pytest.raises(AssertionError) as failed:
-        assert_gate(result, "names.sentiment.delta.worst < 3", "names.sentiment.delta.worst < 2")
-    said = str(failed.value)
-    assert "1 of 2 FAILED" in said and "passed" in said and "2.9, is not < 2" in said
-    with pytest.raises(InputError, match="No rule"):
-        assert_gate(result)
