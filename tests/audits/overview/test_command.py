@@ -228,7 +228,7 @@ def test_the_python_function(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(webbrowser, "open", open_address)
     overview.open()
     assert opened[0].endswith("here/report.html")
-    with pytest.raises(geobias.InputError, match="were not saved"):
+    with pytest.raises(geobias.InputError, match="was not saved"):
         geobias.audit(judge, ["Mary Smith met John Brown."]).open()
     with pytest.raises(geobias.InputError, match="texts of one language"):
         geobias.audit(judge, {"en": ["Mary"], "fr": ["Marie"]})
