@@ -152,21 +152,8 @@ def test_a_function_cannot_make_a_failure_look_like_success(
 
 
 STUBBORN = '''
-"""A model that swallows interrupts, and one that works in processes of its own."""
+"""A model that works in processes of its own."""
 import multiprocessing
-import time
-from pathlib import Path
-
-def wait(name):
-    Path(name).touch()
-    while True:
-        time.sleep(0.01)
-
-def swallow(texts):
-    try:
-        wait("waiting")
-    except:
-        wait("swallowed")
 
 def length(text):
     return -float(len(text))
@@ -175,19 +162,6 @@ def pooled(texts):
     with multiprocessing.get_context("fork").Pool(2) as pool:
         return pool.map(length, texts)
 '''
-
-
-@pytest.mark.slow
-def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, own_store: Path) -> None:
-    (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")
-    code = "import sys; from geobias import cli; cli.SECONDS_BETWEEN_INTERRUPTS = 0.0; cli.main()"
-    command = [sys.executable, "-c", code, "regions", "stubborn:swallow", *COUNTRIES]
-    process = start(command, tmp_path)
-    process.send_signal(signal.SIGTERM)
-    wait_for(tmp_path / "swallowed", process)
-    process.send_signal(signal.SIGTERM)
-    out, err = process.communicate()
-    assert process.returncode == 143 and out == "" and err.strip() == f"geobias: {STOPPED.format(' by SIGTERM')}"
 
 
 @pytest.mark.slow

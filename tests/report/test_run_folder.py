@@ -385,27 +385,3 @@ def test_messages_about_folders_that_are_not_ours(tmp_path: Path) -> None:
     (run.path / "run.json").write_text(json.dumps({"schema_version": 1, "settings": SETTINGS}))
     with pytest.raises(InputError, match="written by an earlier version"):
         run.check()
-
-
-@pytest.mark.slow
-def test_a_model_may_be_named_like_a_part_of_a_run(run: Run, small_models: dict[str, Path], tmp_path: Path) -> None:
-    for name in ("model", "tables"):
-        (tmp_path / name).symlink_to(small_models["bert"])
-    Path("words.txt").write_text("kind\nhonest\nloud\n")
-    command = (
-        "regions",
-        "model",
-        "tables",
-        "--cities",
-        "0",
-        "--countries",
-        "FR,DE",
-        "--words",
-        "words.txt",
-        *SCORE_ONLY,
-        "--out",
-        "two",
-    )
-    for _ in range(2):
-        code, _, err = run(*command)
-        assert code == 0, err
