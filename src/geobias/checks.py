@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import SequenceMatcher, get_close_matches
 
 from geobias.errors import InputError
 
 LONGEST_NAME = 1_000  # characters of a word, a region or a person's name
 SHOWN = 60  # characters of a user's text that an error repeats
 MOST_LISTED = 20  # valid values that an error lists
-LEAST_LIKE, FEWEST_LETTERS = 0.76, 4  # of a misspelt name: its likeness (difflib) to the one that is suggested
+LETTERS_PER_EDIT = 4  # letters of a misspelt name for which a suggestion may differ by one more edit
 HIGHEST_SEED = 2**32 - 1  # what every random number generator here accepts
 MOST_ROWS = 1_000_000_000  # texts of a file, or texts that one run scores: the scores alone take 8 GB for each label
 MOST_EPOCHS, LARGEST_BATCH = 10_000, 10_000  # of a training
@@ -80,13 +79,15 @@ def escape(text: str) -> str:
 
 
 def suggest(text: str, known: Iterable[str], *, most: int = 1) -> list[str]:
-    """The names most like a misspelt one, at most `most` that are equally like it.
+    """The names nearest to a misspelt one, at most `most` that are equally near: one edit for every four letters.
 
     Shorter texts get no suggestion: one edit turns a code into many others.
     """
-    near = get_close_matches(text, known, n=10, cutoff=LEAST_LIKE) if len(text) >= FEWEST_LETTERS else []
-    likeness = [SequenceMatcher(None, name, text).ratio() for name in near]
-    return [name for name, ratio in zip(near, likeness, strict=True) if ratio == likeness[0]][:most]
+    limit = len(text) // LETTERS_PER_EDIT
+    similar = [name for name in known if limit and abs(len(name) - len(text)) <= limit]
+    distances = {name: _edit_distance(text, name) for name in similar}
+    nearest = min(distances.values(), default=limit + 1)
+    return [name for name, distance in distances.items() if distance == nearest <= limit][:most]
 
 
 def describe_choices(value: str, valid: Iterable[str], label: str = "Choose from") -> str:
@@ -97,6 +98,19 @@ def describe_choices(value: str, valid: Iterable[str], label: str = "Choose from
     hint = f"Did you mean {originals[near[0]]!r}? " if near else ""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return f"{hint}{label}: {', '.join(map(shorten, names[:MOST_LISTED])) or 'none'}{more}."
+
+
+def _edit_distance(first: str, second: str) -> int:
+    """Insertions, deletions, substitutions and swaps of neighbours that turn one text into the other."""
+    before_last, last = [0], list(range(len(second) + 1))
+    for i, letter in enumerate(first, start=1):
+        row = [i]
+        for k, other in enumerate(second, start=1):
+            row.append(min(last[k] + 1, row[k - 1] + 1, last[k - 1] + (letter != other)))
+            if i > 1 and k > 1 and letter == second[k - 2] and first[i - 2] == other:
+                row[k] = min(row[k], before_last[k - 2] + 1)
+        before_last, last = last, row
+    return last[-1]
 
 
 def shorten(text: str, limit: int = SHOWN) -> str:
