@@ -11,7 +11,6 @@ Signals end a command as Ctrl-C does.
 
 from __future__ import annotations
 
-import errno
 import io
 import logging
 import math
@@ -159,12 +158,12 @@ def check_arguments(arguments: Sequence[str]) -> None:
 def explain_error(error: BaseException) -> InputError | None:
     """The input error behind an exception of the system or of the parser; None for any other.
 
-    A name may be too long for the system, a home folder unknown, or an option, a command or a value wrong; the parser
-    says what, and what is near.
+    A file may be none that the system takes, a home folder unknown, or an option, a command or a value wrong; the
+    parser says what, and what is near.
     """
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        name = shorten(os.path.basename(str(error.filename or "")))
-        return InputError(f"The path of {name!r} is too long for this system. Choose a shorter one.")
+    if isinstance(error, OSError) and error.filename:
+        name = shorten(os.path.basename(str(error.filename)))
+        return InputError(f"{error.strerror}: {name!r}. Choose another path.")
     if isinstance(error, RuntimeError) and "home directory" in str(error):  # of Path.expanduser
         return InputError("A path starts with ~ and a name that has no home folder here. Write the path without ~.")
     if hasattr(error, "format_message"):  # Typer's usage errors, which have no common class in all releases
