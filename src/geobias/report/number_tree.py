@@ -126,7 +126,9 @@ def count_findings(result: AuditResult) -> Iterator[GateNumber]:
     audit, end = (result.audit,), ((FINDINGS,), (CLEAR,))
     models = dict.fromkeys(finding.model for finding in with_role(result.findings, "overall"))
     of_models = [((audit, model_names(model)), _about(result.findings, model)) for model in models]
-    for start, findings in [((), result.findings), ((audit,), result.findings), *of_models]:
+    starts: list[tuple[tuple[tuple[str, ...], ...], Sequence[Finding]]]
+    starts = [((), result.findings), ((audit,), result.findings), *of_models]
+    for start, findings in starts:
         answers = with_role(findings, "overall")
         clear = [finding for finding in findings if finding.evidence == "clear" and finding.role != "caution"]
         moderate = [finding for finding in clear if finding.size_word not in ("tiny", "small")]

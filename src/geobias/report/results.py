@@ -81,7 +81,9 @@ def package_versions() -> dict[str, str]:
 class SavedResult(ABC):
     """What users see of the result of one audit or of several: a summary, and the page."""
 
-    folder: Path | None
+    @property
+    @abstractmethod
+    def folder(self) -> Path | None: ...
 
     @abstractmethod
     def _list_lines(self) -> list[str]:

@@ -208,7 +208,7 @@ def is_free_of_texts(path: Path) -> bool:
 def leave_out_texts(content: Any) -> Any:
     """The content of results.json with every field `examples` and every string `text` empty."""
     if isinstance(content, dict):
-        kinds = {EXAMPLES: dict | list, TEXT: str}
+        kinds: dict[str, Any] = {EXAMPLES: dict | list, TEXT: str}
         return {
             key: type(value)() if key in kinds and isinstance(value, kinds[key]) else leave_out_texts(value)
             for key, value in content.items()

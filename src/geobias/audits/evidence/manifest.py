@@ -104,8 +104,8 @@ def _read_archive(bundle: Path) -> tuple[dict[str, str], bytes | None]:
                 is_plain = entry.filename not in hashes and not stat.S_ISLNK(entry.external_attr >> 16)
                 hashes[entry.filename] = ""
                 if is_plain:
-                    with suppress(*DAMAGED), archive.open(entry) as file:
-                        hashes[entry.filename] = hashlib.file_digest(file, "sha256").hexdigest()
+                    with suppress(*DAMAGED):
+                        hashes[entry.filename] = hashlib.sha256(archive.read(entry)).hexdigest()
             if hashes.pop(MANIFEST, None):
                 content = archive.read(MANIFEST)
     except DAMAGED as error:

@@ -223,6 +223,7 @@ def _follow(
     return max(ways, key=lambda way: (len(way[0]), -len(way[1])))
 
 
+@cache
 def _match_name(part: str, names: tuple[str, ...], is_misspelt: bool) -> Step | None:
     """How a part of a rule names a part of a path; a country may have any of its names and codes.
 
