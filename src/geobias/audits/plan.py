@@ -21,8 +21,7 @@ from geobias.engine.ask import find_distinct
 from geobias.engine.store import ScoreStore
 from geobias.errors import InputError
 from geobias.models.answers import Prompt
-from geobias.models.connection import warn_about_key
-from geobias.models.endpoint import Endpoint, check_url
+from geobias.models.endpoint import Endpoint, check_url, warn_about_key
 from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import Classifier, Scorer, probability_columns
 from geobias.models.served import ServedClassifier

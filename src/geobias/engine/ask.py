@@ -225,7 +225,8 @@ def score_here(scorer: Scorer, texts: Sequence[str], positions: np.ndarray) -> G
     size = max(1, len(positions) if scorer.takes_everything else LARGEST_SHARE)
     for start in range(0, len(positions), size):
         share = select_texts(texts, positions[start : start + size])
-        with _close_after(scorer.batches(share)) as blocks:
+        # Closed here even if it was not read to its end, so that the scorer can restore its model.
+        with closing(block for block in scorer.batches(share)) as blocks:
             for places, rows in blocks:
                 expected = (len(places), len(scorer.columns))
                 if rows.shape != expected:
@@ -233,13 +234,3 @@ def score_here(scorer: Scorer, texts: Sequence[str], positions: np.ndarray) -> G
                         f"The scorer returned an array of shape {rows.shape} for {len(places)} texts, not {expected}."
                     )
                 yield start + places, rows
-
-
-@contextmanager
-def _close_after(blocks: Iterator[ScoreBlock]) -> Iterator[Iterator[ScoreBlock]]:
-    """End a generator here even if it was not read to its end, so that the scorer can restore its model."""
-    try:
-        yield blocks
-    finally:
-        if isinstance(blocks, Generator):
-            blocks.close()

@@ -62,8 +62,7 @@ class MitigatedClassifier(StreamingScorer, Classifier):
         self.classifier = make_classifier(classifier, device=device)
         self.reader = finder if isinstance(finder, PeopleReader) else PeopleReader(finder, device=device)
         self.name = name or f"{self.classifier.name} ({self.label})"
-        self.multi_label, self.base, self.lm = self.classifier.multi_label, self.classifier.base, self.classifier.lm
-        self.has_local_card, self.tokenizer = self.classifier.has_local_card, self.classifier.tokenizer
+        self.multi_label, self.tokenizer = self.classifier.multi_label, self.classifier.tokenizer
         self.paid, self.is_prompted = self.classifier.paid, self.classifier.is_prompted
         self.has_digest = self.classifier.has_digest and not isinstance(self.reader.finder, FunctionFinder)
         self.notes = (*self.classifier.notes, *self._describe_finder())

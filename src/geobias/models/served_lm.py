@@ -26,8 +26,7 @@ import numpy as np
 
 from geobias.checks import describe_choices
 from geobias.errors import GeobiasError, InputError
-from geobias.models.connection import UNREADABLE, CallFailed, Connection, UnreadableAnswer
-from geobias.models.endpoint import Endpoint
+from geobias.models.endpoint import UNREADABLE, CallFailed, Connection, Endpoint, UnreadableAnswer
 from geobias.models.scorer import (
     LOG_LIKELIHOOD,
     AnyLanguageModel,

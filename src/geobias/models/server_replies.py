@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from geobias.files import cache_folder, write_whole, writing
-from geobias.models.connection import UnreadableAnswer
+from geobias.models.endpoint import UnreadableAnswer
 
 PARTIAL_CHARACTER = "\ufffd"  # what a server writes for a part of a character
 SPACE_MARK = "\u2581"  # how some tokenizers write a space

@@ -44,7 +44,7 @@ def plain_probabilities(lm: Any, before: str, words: list[str]) -> np.ndarray:
 def test_probabilities_are_those_of_whole_label_words(gpt2: Any) -> None:
     classifier = load_classifier(gpt2, prompt=PROMPT)
     assert isinstance(classifier, Classifier)
-    assert classifier.labels == ("bad", "good") and classifier.base == gpt2.name and not classifier.multi_label
+    assert classifier.labels == ("bad", "good") and not classifier.multi_label
     rows = classifier.score(TEXTS)
     for row, text in zip(rows, TEXTS, strict=True):
         expected = plain_probabilities(gpt2, f"<|endoftext|>Text: {text}\nIt is ", ["lazy dog", "kind"])

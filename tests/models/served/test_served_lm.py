@@ -16,10 +16,9 @@ import pytest
 
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models import connection as calls
+from geobias.models import endpoint as calls
 from geobias.models.answers import AnswerSet, make_prompt
-from geobias.models.connection import ServerFailed
-from geobias.models.endpoint import Endpoint
+from geobias.models.endpoint import Endpoint, ServerFailed
 from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import Scorer
 from geobias.models.served import ServedClassifier, ServedDecider

@@ -39,7 +39,6 @@ from geobias.models.training.epochs import (
     build_optimiser,
     mask_randomly,
     pad_batch,
-    rate_factor,
     refuse_untrainable,
     shuffle_batches,
     split_texts,
@@ -120,7 +119,7 @@ def align_language_model(
     facts |= {"regions": len(regions), "words": len(words), "templates": list(templates)}
     facts |= {"replay_texts": len(replay_texts)}
     facts |= {f"{part}_by_epoch": [epoch[part] for epoch in checkpoint.epochs] for part in ("align", "replay")}
-    folder.publish(lm.model, lm.tokenizer, lm.name, lm.name, facts, lm.kind)
+    folder.publish(lm.model, lm.tokenizer, facts, lm.kind)
     return folder.path
 
 
@@ -143,7 +142,6 @@ def _train(
     mean_p = original_scores.softmax(-1).reshape(template_count, region_count, -1).mean(1)
     checkpoint.restore(lm.model, optimiser)
     lm.trained_on = True
-    steps = settings.epochs * len(groups)
     for epoch in range(len(checkpoint.epochs) + 1, settings.epochs + 1):
         rng = np.random.default_rng([seed, epoch, 1])  # a separate generator for the order of the batches
         batches = []
@@ -158,7 +156,7 @@ def _train(
             optimiser,
             epoch=epoch,
             seed=seed,
-            rate=lambda step: rate_factor(step, steps),
+            epochs=settings.epochs,
             label=lm.name,
             progress=progress,
         )

@@ -24,7 +24,6 @@ from geobias.models.training.epochs import (
     Checkpoint,
     build_optimiser,
     pad_batch,
-    rate_factor,
     set_padding,
     shuffle_batches,
     train_epoch,
@@ -109,7 +108,6 @@ def train_classifier(
         checkpoint.restore(model, optimiser)
     longest = min(hyperparameters.max_length, longest_input(model, tokenizer))
     ids = tokenizer(list(train.texts), truncation=True, max_length=longest)["input_ids"]
-    steps = hyperparameters.epochs * -(-len(ids) // hyperparameters.batch)
     while len(checkpoint.epochs) < hyperparameters.epochs:
         epoch = len(checkpoint.epochs) + 1
         batches = [
@@ -122,7 +120,7 @@ def train_classifier(
             optimiser,
             epoch=epoch,
             seed=hyperparameters.seed,
-            rate=lambda step: rate_factor(step, steps),
+            epochs=hyperparameters.epochs,
             label=name,
             progress=progress,
         )
