@@ -18,7 +18,8 @@ import torch
 
 from geobias.checks import describe_choices, shorten
 from geobias.errors import InputError
-from geobias.models.fast.fast_path import FastPath, ModelLock, enabled_parts
+from geobias.models.fast import enabled_parts
+from geobias.models.fast.fast_path import FastPath, ModelLock
 from geobias.models.model_files import compute_fingerprint, load_pretrained, read_config_fields
 from geobias.models.scorer import ModelIdentity
 from geobias.texts.templates import select_texts

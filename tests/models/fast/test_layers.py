@@ -19,15 +19,6 @@ TEXTS = ["People in France are kind.", "People in Nigeria are hard-working.", "T
 pytestmark = pytest.mark.skipif(not can_pack(torch.empty(1)), reason="this processor has no such kernels")
 
 
-@pytest.mark.parametrize("kind", ["bert", "albert", "gpt2", "llama", "t5"])
-def test_the_same_numbers(small_models: dict[str, Path], kind: str) -> None:
-    lm = load_weights(small_models[kind])
-    assert lm.fast.packed is not None and lm.fast.packed.bytes > 0
-    packed = lm.scorer().score(TEXTS)[:, 0]
-    lm.fast.packed = None
-    np.testing.assert_allclose(lm.scorer().score(TEXTS)[:, 0], packed, atol=1e-5)
-
-
 def test_what_is_trained_is_laid_out_anew(small_models: dict[str, Path]) -> None:
     lm = load_weights(small_models["bert"])
     before = lm.scorer("aul").score(TEXTS)[:, 0]

@@ -199,18 +199,6 @@ def test_tokens_unknown_and_cut_are_counted(loaded: dict[str, MaskedLM]) -> None
     assert columns["tokens"][1] == lm.max_length - 2
 
 
-def test_the_fingerprint_is_that_of_the_content(small_models: dict[str, Path], tmp_path: Path) -> None:
-    original = load_masked(small_models["bert"])
-    copy = tmp_path / "elsewhere"
-    original.model.save_pretrained(copy)
-    original.tokenizer.save_pretrained(copy)
-    assert load_masked(copy).fingerprint == original.fingerprint
-    with torch.no_grad():
-        next(original.model.parameters())[0, 0] += 1e-3
-    original.model.save_pretrained(copy)
-    assert load_masked(copy).fingerprint != original.fingerprint
-
-
 def test_the_fingerprint_covers_the_tokenizer(small_models: dict[str, Path], tmp_path: Path) -> None:
     lm = load_masked(small_models["bert"])
     copy = tmp_path / "elsewhere"
@@ -238,17 +226,6 @@ def test_a_model_without_mlm_head_is_refused(tmp_path: Path, small_models: dict[
     lm.tokenizer.save_pretrained(tmp_path)
     with pytest.raises(InputError, match="no trained masked-LM head"):
         load_masked(tmp_path)
-
-
-def test_a_head_that_mixes_positions_is_run_at_all_of_them(small_models: dict[str, Path]) -> None:
-    lm = load_masked(small_models["bert"])
-    head = lm.model.cls
-    lm.model.cls.forward = lambda states: head.predictions(states + states.mean(dim=1, keepdim=True))
-    mixing = MaskedLM("mixing", lm.model, lm.tokenizer, fingerprint="x")
-    assert mixing.fast.head is None
-    for method in ("aul", "pll"):
-        expected = [plain_score(mixing, method, text) for text in TEXTS]
-        np.testing.assert_allclose(mixing.scorer(method).score(TEXTS)[:, 0], expected, atol=1e-5)
 
 
 def test_a_model_without_logits_for_each_token_is_refused(small_models: dict[str, Path]) -> None:

@@ -25,7 +25,6 @@ small. So no check compares the outputs of a whole model to a loose tolerance. T
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -39,7 +38,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.pytorch_utils import Conv1D
 
-from geobias.models.fast import PARTS, PLAIN_SUFFIX, VARIABLE, kernels, left_out
+from geobias.models.fast import PARTS, PLAIN_SUFFIX, kernels
 from geobias.models.model_files import use_attention
 
 if TYPE_CHECKING:
@@ -144,11 +143,6 @@ class PackedLayers:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_products": {}}  # a worker packs them itself
-
-
-def enabled_parts() -> frozenset[str]:
-    """The parts that a model loaded now may use."""
-    return frozenset() if os.environ.get(VARIABLE) == "0" else frozenset(PARTS) - left_out.get()
 
 
 def packed_attention(

@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from scipy.sparse.csgraph import connected_components
 from torch.nn.functional import kl_div
 
 from geobias.errors import InputError
@@ -282,13 +283,8 @@ def _halve(
     rng: np.random.Generator,
 ) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
     """Two halves, balanced over strata; items that depend on each other are in the same."""
-    group_of = list(range(len(items)))
-    for second in range(len(items)):
-        for first in range(second):
-            if group_of[first] != group_of[second] and depend(items[first], items[second]):
-                merged = group_of[second]
-                group_of = [group_of[first] if group == merged else group for group in group_of]
-    groups = [[k for k, group in enumerate(group_of) if group == each] for each in dict.fromkeys(group_of)]
+    count, group_of = connected_components(np.array([[depend(first, second) for second in items] for first in items]))
+    groups = [np.flatnonzero(group_of == group).tolist() for group in range(count)]
     sides: tuple[list[int], list[int]] = ([], [])
     for number in rng.permutation(len(groups)):
         members = groups[number]
