@@ -123,7 +123,7 @@ def workload(
     texts: Sequence[str], columns: Sequence[str], fingerprints: Sequence[str], *, name: str, each: int = 0
 ) -> Workload:
     """What of these texts is not in the store under any of the fingerprints. `each` letters are sent with each."""
-    first, _ = find_distinct(texts)
+    first, *_ = find_distinct(texts)
     known = np.zeros(len(first), dtype=bool)
     for fingerprint in fingerprints:
         known |= ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(select_texts(texts, first))[:, 0])

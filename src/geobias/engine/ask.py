@@ -87,12 +87,12 @@ def ask(
     """Return the scores of all texts. `progress` shows a bar; by default only on a terminal.
 
     To score several blocks of texts, share one `writer`: then no block waits until the last one is on disk.
-    A text without a score raises an error after all others are stored. `distinct` is what `_find_distinct` returns.
+    A text without a score raises an error after all others are stored. `distinct` is what `find_distinct` returns.
     """
     if writer is None:
         with StoreWriter(scorer, label) as writer:
             return ask(scorer, texts, label=label, progress=progress, writer=writer)
-    first_positions, text_numbers, keys = distinct or _find_distinct(texts)
+    first_positions, text_numbers, keys = distinct or find_distinct(texts)
     distinct_texts = select_texts(texts, first_positions)
     scores = writer.store.lookup(distinct_texts if keys is None else keys)
     is_missing, checks = np.isnan(scores[:, 0]), find_checks(scorer)
@@ -152,7 +152,7 @@ def ask_in_blocks(scorer: Scorer, texts: LazyTexts, *, label: str, progress: boo
 
     def select_block(start: int) -> tuple[TextSelection, DistinctTexts]:
         block = TextSelection(texts, np.arange(start, min(start + TEXTS_PER_BLOCK, len(texts))))
-        return block, _find_distinct(block)
+        return block, find_distinct(block)
 
     starts = range(0, len(texts), TEXTS_PER_BLOCK)
     scores = DiskArray(np.float64, (len(scorer.columns),))
@@ -176,13 +176,11 @@ def _map_ahead(work: Callable[[Item], Result], items: Sequence[Item]) -> Generat
         yield waiting.result()
 
 
-def find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the position of the first of equal texts, and for every text the number of its distinct text."""
-    return _find_distinct(texts)[:2]
+def find_distinct(texts: Sequence[str]) -> DistinctTexts:
+    """Return the position of the first of equal texts, and for every text the number of its distinct text.
 
-
-def _find_distinct(texts: Sequence[str]) -> DistinctTexts:
-    """The same, and the keys of the distinct texts if they were needed to tell texts apart."""
+    The last part are the keys of the distinct texts if they were needed to tell texts apart.
+    """
     known = texts.find_distinct() if isinstance(texts, LazyTexts) else None
     if known is not None:
         return *known, None
