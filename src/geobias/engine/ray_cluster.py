@@ -62,14 +62,11 @@ class Cluster:
         self._was_connected = ray.is_initialized()
         if not self._was_connected:
             _connect(self.address)
-        try:
-            if self.device == "auto":
-                self.device = "cuda" if _count_resource("GPU") else "cpu"
-            elif self.device == "cuda" and not _count_resource("GPU"):
-                raise InputError("The Ray cluster has no GPU. Use --device cpu.")
-        except BaseException:
+        if self.device == "auto":
+            self.device = "cuda" if _count_resource("GPU") else "cpu"
+        elif self.device == "cuda" and not _count_resource("GPU"):
             self.__exit__()
-            raise
+            raise InputError("The Ray cluster has no GPU. Use --device cpu.")
         return self
 
     def __exit__(self, *failure: object) -> None:

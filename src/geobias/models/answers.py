@@ -223,8 +223,6 @@ class Decisions:
 
         From counts k and m of samples: log((k + 1/2) / (m + 1/2)).
         """
-        if len(self.answers.words) != 2:
-            raise InputError(f"Log-odds need two answers, not {len(self.answers.words)}.")
         with np.errstate(invalid="ignore"):
             exact = self.rows[:, 2] - self.rows[:, 3]
         counts = self.p * self.samples[:, None] + HALF_AN_ANSWER
@@ -233,8 +231,6 @@ class Decisions:
     @property
     def expected_number(self) -> np.ndarray:
         """The mean of the numbers, weighted by their shares; NaN where no number was answered."""
-        if self.answers.kind != NUMBER:
-            raise InputError(f"An answer of the kind {self.answers.kind!r} has no expected number.")
         return np.asarray(self.shares @ np.array([int(word) for word in self.answers.words], dtype=float))
 
 

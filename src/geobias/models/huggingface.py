@@ -197,8 +197,6 @@ def read_pipeline(pipeline: Any) -> HuggingFaceClassifier | LanguageModel:
         )
     model, tokenizer = pipeline.model, pipeline.tokenizer
     name = model.name_or_path or type(model).__name__
-    if tokenizer is None:
-        raise InputError(f"The {pipeline.task} pipeline of {name} has no tokenizer. Create it with tokenizer=...")
     check_tokenizer(name, tokenizer)
     # The configuration of the object and not that of its files, which the user may have changed since.
     fingerprint = compute_fingerprint(model, tokenizer)

@@ -81,9 +81,6 @@ def describe_wrapper(classifier: MitigatedClassifier) -> dict[str, Any]:
     source = classifier.source
     if source is None and isinstance(classifier.classifier, FunctionClassifier):
         source = _importable_name(classifier.classifier.name)
-    if isinstance(classifier.classifier, MitigatedClassifier):
-        inner = classifier.classifier.name
-        raise InputError(f"{inner} is mitigated already: a wrapper around it cannot be saved. Wrap the model inside.")
     if source is None:
         raise InputError(
             f"{classifier.classifier.name} cannot be loaded by a name, so its wrapper cannot be saved. Pass the "
@@ -197,9 +194,6 @@ def _read_wrapper(folder: Path) -> _Wrapper:
         raise InputError(f"{file} is damaged ({' '.join(str(error).split())[:200]}). {AGAIN}") from None
     if wrapper.format != FORMAT:
         raise InputError(f"{file} is not of this version of geobias. {AGAIN}")
-    inner = wrapper.model.removeprefix(MITIGATED)
-    if inner != wrapper.model and not os.path.isfile(Path(inner) / CONFIG):
-        raise InputError(f"{file} is of a wrapper around another one, which cannot be loaded. {AGAIN}")
     return wrapper
 
 

@@ -131,12 +131,6 @@ def test_a_long_text_is_cut_and_the_prompt_stays_whole(gpt2: Any) -> None:
         PromptedClassifier(gpt2, make_prompt("a,b", "{text}" + "People in France " * 30))
 
 
-def test_rows_do_not_depend_on_their_company(gpt2: Any) -> None:
-    classifier = PromptedClassifier(gpt2, PROMPT)
-    together = classifier.score(TEXTS * 3)
-    np.testing.assert_allclose(together, np.concatenate([classifier.score([text]) for text in TEXTS * 3]), atol=1e-6)
-
-
 def test_labels_alone_make_a_prompt() -> None:
     prompt = make_prompt("negative, neutral,positive")
     assert prompt.template == "Classify the text as negative, neutral or positive.\nText: {text}\nAnswer:"

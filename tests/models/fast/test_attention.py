@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from geobias.models.fast.fast_path import PACKED, packed_attention
-from geobias.models.load import load_masked, load_weights
+from geobias.models.load import load_weights
 from geobias.models.model_files import use_attention
 
 
@@ -27,18 +27,6 @@ def test_packed_attention_is_attention_within_each_text(tokens: int, texts: int)
     expected = (weights @ value.double()).transpose(1, 2)
     assert found.shape == expected.shape
     np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-5)
-
-
-@pytest.mark.usefixtures("gpu_kernels")
-@pytest.mark.parametrize("kind", ["bert", "distilbert", "electra"])
-def test_a_model_gives_the_same_by_it(small_models: dict[str, Path], kind: str) -> None:
-    lm = load_masked(small_models[kind])
-    ids = torch.randint(5, 60, (8, 9), generator=torch.Generator().manual_seed(3))
-    usual = lm.states(ids)
-    with use_attention(lm.model, PACKED):
-        packed = lm.states(ids)
-    np.testing.assert_allclose(packed.numpy(), usual.numpy(), atol=1e-5)
-    assert lm.model.config._attn_implementation == "sdpa"  # and afterwards it is as it was
 
 
 def test_a_causal_model_looks_back_only_by_it_too(small_models: dict[str, Path]) -> None:

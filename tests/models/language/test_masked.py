@@ -255,11 +255,6 @@ def test_device_and_precision_must_exist(small_models: dict[str, Path], options:
         load_masked(small_models["bert"], **options)
 
 
-def test_the_embedded_model_knows_something() -> None:
-    scores = load_masked().scorer("pll").score(["Paris is the capital of France.", "Paris is the capital of Bolivia."])
-    assert scores[0, 0] > scores[1, 0]
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_texts_without_a_token_have_none_that_counts(
     method: str, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch

@@ -248,16 +248,6 @@ def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(l
         assert sum(asked[text] for text in texts) == known.scored
 
 
-def test_no_more_calls_than_allowed_then_the_rest() -> None:
-    texts = [f"Fox {'x' * n}" for n in range(100)]
-    with served() as toy:
-        with pytest.raises(InputError, match="limit of 10 calls was reached"):
-            ask(model(toy, max_calls=10).scorer(), texts)
-        assert len(toy.calls) == 10
-        ask(model(toy).scorer(), texts)
-        assert all(toy.prompts()[text] == 1 for text in texts)
-
-
 SCRIPT = """
 import sys
 from geobias.engine.ask import ask

@@ -46,17 +46,6 @@ def test_all_tokens_of_a_name_are_hidden_and_no_other(small_models: dict[str, Pa
     assert (np.diff(np.flatnonzero(at)) == 1).all()
 
 
-def test_a_name_of_several_tokens_by_hand(small_models: dict[str, Path]) -> None:
-    lm = small(small_models["bert"])
-    parts = ("People in ", "Nigeria", " and ", "Nigeria", " are kind.")
-    pieces = [lm.tokenizer.tokenize(part) for part in parts]
-    (example,) = mask_spans(lm, ["".join(parts)], [[(10, 17), (22, 29)]])
-    assert example is not None and len(pieces[1]) > 1
-    masks = ["[MASK]"] * len(pieces[1])
-    expected = ["[CLS]", *pieces[0], *masks, *pieces[2], *masks, *pieces[4], "[SEP]"]
-    assert lm.tokenizer.convert_ids_to_tokens(example[0]) == expected
-
-
 def test_a_name_beyond_the_cut_is_no_example(small_models: dict[str, Path]) -> None:
     lm = small(small_models["bert"])
     text = "kind " * 60 + "France"

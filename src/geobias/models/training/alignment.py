@@ -29,7 +29,6 @@ import torch
 from scipy.sparse.csgraph import connected_components
 from torch.nn.functional import kl_div
 
-from geobias.errors import InputError
 from geobias.models.language_model import LanguageModel
 from geobias.models.load import load_weights
 from geobias.models.masked import MaskedLM
@@ -113,7 +112,7 @@ def align_language_model(
         return folder.path
     checkpoint = Checkpoint(folder.training, record)
     sentences = tokenise_sentences(lm, templates, regions, words)
-    plain_parts = _split_plain_texts(lm, replay_texts)
+    plain_parts = [part for part in split_texts(lm, replay_texts) if len(part[0]) > 1]
     folder.prepare()
     _train(lm, checkpoint, settings, sentences, len(templates), plain_parts, progress)
     facts = {"method": "align", "model": lm.name, **asdict(settings)}
@@ -215,14 +214,6 @@ class AlignmentObjective(torch.nn.Module):
         align, replay = np.mean(self._losses, axis=0)
         self._losses.clear()
         return {"align": float(align), "replay": float(replay)}
-
-
-def _split_plain_texts(lm: LanguageModel, texts: Sequence[str]) -> list[PlainPart]:
-    """Plain texts in parts as long as the model reads: token ids, and the positions of those that can be predicted."""
-    parts = [(ids, positions) for ids, positions in split_texts(lm, texts) if len(ids) > 1]
-    if not parts:
-        raise InputError(f"{lm.name} has no tokens for the replay texts. Use other texts.")
-    return parts
 
 
 def _replay_batch(lm: LanguageModel, parts: Sequence[PlainPart], rng: np.random.Generator) -> Batch:

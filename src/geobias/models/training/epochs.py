@@ -134,8 +134,6 @@ def train_epoch(
             optimiser.step()
             losses.append(float(loss.detach()))
             advance(len(batch["input_ids"]))
-    if not all(bool(torch.isfinite(parameter).all()) for parameter in model.parameters()):
-        raise InputError(f"{label}: the weights are not finite after epoch {epoch}. Lower --rate.")
     model.eval()
     return float(np.mean(losses))
 

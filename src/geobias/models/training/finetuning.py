@@ -14,7 +14,7 @@ import numpy as np
 import torch
 import transformers
 
-from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
+from geobias.checks import HIGHEST_SEED, MOST_EPOCHS, check_number
 from geobias.errors import InputError
 from geobias.files import writing
 from geobias.models.huggingface import HuggingFaceClassifier
@@ -28,8 +28,6 @@ from geobias.models.training.epochs import (
     shuffle_batches,
     train_epoch,
 )
-
-LONGEST_INPUT = 1_000_000  # tokens
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,6 @@ class Hyperparameters:
 
     def __post_init__(self) -> None:
         check_number("--epochs", self.epochs, 1, MOST_EPOCHS)
-        check_number("--batch", self.batch, 1, LARGEST_BATCH)
-        check_number("--max-length", self.max_length, 8, LONGEST_INPUT)
         check_number("--seed", self.seed, 0, HIGHEST_SEED)
         if not 0 < self.rate < 1:
             raise InputError(f"--rate must be between 0 and 1, not {self.rate}.")
