@@ -11,10 +11,9 @@ skops does not trust, it is refused, and nothing of it is built.
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
-
-import numpy as np
 
 from geobias.errors import InputError
 from geobias.models.functions import (
@@ -45,15 +44,6 @@ class EstimatorClassifier(FunctionClassifier):
 
     def __init__(self, estimator: Any, *, name: str | None = None, fingerprint: str | None = None) -> None:
         name = name or type(estimator).__name__
-        super().__init__(_PredictProba(estimator, name), name=name)
-        self.has_digest = fingerprint is not None
-        self.fingerprint = None if fingerprint is None else f"{fingerprint}:function:{self.version}"
-
-
-class _PredictProba:
-    """A fitted classifier as a function, with the names of its classes as labels."""
-
-    def __init__(self, estimator: Any, name: str) -> None:
         if not hasattr(estimator, "predict_proba"):
             raise InputError(
                 f"{name} has no predict_proba. Use a classifier that has it, such as LogisticRegression, or LinearSVC "
@@ -64,11 +54,11 @@ class _PredictProba:
             raise InputError(f"{name} is not fitted (it has no classes_). Fit it first.")
         if isinstance(classes, list):
             raise InputError(f"{name} has {len(classes)} outputs. Use a classifier with one.")
-        self.estimator = estimator
-        self.labels = [str(label) for label in classes]
-
-    def __call__(self, texts: list[str]) -> np.ndarray:
-        return np.asarray(self.estimator.predict_proba(texts))
+        function: Any = partial(estimator.predict_proba)
+        function.labels = [str(label) for label in classes]
+        super().__init__(function, name=name)
+        self.has_digest = fingerprint is not None
+        self.fingerprint = None if fingerprint is None else f"{fingerprint}:function:{self.version}"
 
 
 def read_estimator(name: str) -> EstimatorClassifier:

@@ -293,13 +293,8 @@ def _share_name(first: Region, second: Region) -> bool:
 
 def _share_stem(first: Word, second: Word) -> bool:
     pairs = [(first.word, second.word), (first.substitute, second.word), (first.word, second.substitute)]
+    lower_pairs = [(one.lower(), other.lower()) for one, other in pairs if one and other]
     return any(
-        one_word.lower() == other_word.lower() or _begin_alike(one_word, other_word)
-        for one_word, other_word in pairs
-        if one_word and other_word
+        one == other or (one[:STEM_LETTERS] == other[:STEM_LETTERS] and min(len(one), len(other)) >= STEM_LETTERS)
+        for one, other in lower_pairs
     )
-
-
-def _begin_alike(first: str, second: str) -> bool:
-    beginnings = {word[:STEM_LETTERS].lower() for word in (first, second) if len(word) >= STEM_LETTERS}
-    return len(beginnings) == 1 and min(len(first), len(second)) >= STEM_LETTERS
