@@ -73,9 +73,11 @@ def read_estimator(name: str) -> EstimatorClassifier:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"The file {name} cannot be read: {error.strerror}.") from None
-    fingerprint = compute_file_fingerprint(content)
-    import skops.io
-
+    try:
+        import skops.io
+        from sklearn import __version__
+    except ImportError:
+        raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
     try:
         untrusted_types = skops.io.get_untrusted_types(data=content)
         estimator = None if untrusted_types else skops.io.loads(content)
@@ -86,17 +88,9 @@ def read_estimator(name: str) -> EstimatorClassifier:
             f"{name} has types that skops does not trust ({', '.join(untrusted_types)}). If you trust the file, load "
             "it in your own function and pass that as package.module:function."
         )
+    # With the version of scikit-learn that computes with it.
+    fingerprint = f"{hashlib.sha256(content).hexdigest()[:32]}:scikit-learn {__version__}"
     return EstimatorClassifier(estimator, name=name, fingerprint=fingerprint)
-
-
-def compute_file_fingerprint(content: bytes) -> str:
-    """Return a digest of a .skops file, with the version of scikit-learn that computes with it."""
-    try:
-        import skops.io  # noqa: F401
-        from sklearn import __version__
-    except ImportError:
-        raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
-    return f"{hashlib.sha256(content).hexdigest()[:32]}:scikit-learn {__version__}"
 
 
 class Given(NamedTuple):
