@@ -124,7 +124,10 @@ def load_entity_finder(finder: Any = EMBEDDED_FINDER, *, device: str = "auto") -
         return FunctionFinder(import_function(name), name=name)
     folder = find_pipeline_folder(name)
     if folder or spacy.util.is_package(name):
-        return SpacyFinder(name, _load_pipeline(name, str(folder or name)))
+        try:
+            return SpacyFinder(name, spacy.load(folder or name))
+        except Exception as error:  # a pipeline of another version fails in many ways
+            raise InputError(f"Cannot load the spaCy pipeline {name}: {' '.join(str(error).split())[:300]}") from error
     return TokenClassifierFinder(name, device)
 
 
@@ -235,15 +238,6 @@ def widen_to_words(text: str, spans: Sequence[Span]) -> list[Span]:
         else:
             widened.append((start, end))
     return widened
-
-
-def _load_pipeline(name: str, source: str) -> Any:
-    import spacy
-
-    try:
-        return spacy.load(source)
-    except Exception as error:  # a pipeline of another version fails in many ways
-        raise InputError(f"Cannot load the spaCy pipeline {name}: {' '.join(str(error).split())[:300]}") from error
 
 
 def digest_files(folder: Path) -> str:
