@@ -242,10 +242,6 @@ class DecideResult(AuditResult):
     answers: Annotated[tuple[ModelAnswers, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
     """Log-odds of every decision. Not saved."""
 
-    @property
-    def model_identities(self) -> list[ModelIdentity]:
-        return self.models
-
     def list_effects(self, model: str) -> list[CountryDecisions]:
         return [row for row in self.effects if row.model == model]
 
