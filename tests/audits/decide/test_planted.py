@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.decide.findings import list_clear_cells
 from geobias.audits.reports import make_report
 from geobias.report.declarations import PAGE, Table
 from geobias.texts.scenarios import Scenario, load_scenarios
@@ -27,7 +26,8 @@ COUNT = COUNTRIES.count(",") + 1
 
 
 def list_clear(result: geobias.DecideResult) -> list[tuple[str | None, str]]:
-    return [(cell.label, cell.place) for cell in list_clear_cells(result, result.deciders[0].model)]
+    cells = [part for part in result.parts if part.measure == "by_domain" and part.stands_out]
+    return [(cell.label, cell.place) for cell in sorted(cells, key=lambda cell: -abs(cell.estimate.value or 0))]
 
 
 def read_table(result: geobias.DecideResult, table_id: str) -> list[dict[str, str]]:

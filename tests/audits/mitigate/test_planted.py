@@ -117,7 +117,7 @@ def test_shrinking_probabilities_is_not_called_fair(factor: float) -> None:
         original=0.5 + factor * (answers.before.original - 0.5),
         renamed=0.5 + factor * (answers.before.renamed - 0.5),
     )
-    shrunk = MethodAnswers(Method("average", 8.0), softer, None, 8.0, None)
+    shrunk = MethodAnswers(Method("average", 8.0), softer, None, 8.0)
     result = measure_mitigation(study.design, replace(answers, methods=[shrunk], finder_hits=None))
     (row,) = result.mitigated
     assert row.spread_ratio.value == pytest.approx(factor, abs=0.01)
@@ -162,8 +162,7 @@ def test_the_names_that_the_finder_misses_stand_beside_the_fall() -> None:
 def test_no_spread_to_mitigate_is_an_answer() -> None:
     result = run_mitigation(dislikes("PL", 0.0))
     assert result.recommended is None and not result.mitigated[0].helps
-    assert "There is no spread to mitigate" in say(result, "detail")
-    assert "no more than noise" in say(result, "overall")
+    assert "There is no spread to mitigate" in say(result, "detail") and "than noise" in say(result, "overall")
 
 
 def test_hiding_single_names_is_not_praised_as_less_spread_between_countries() -> None:
@@ -236,10 +235,9 @@ def test_countries_whose_gap_grows_shrinks_or_only_mirrors() -> None:
     assert "95 %" not in say_for(replace(poland, after=replace(poland.after, low=None, high=None)))
 
 
-@pytest.mark.parametrize("exceeds", [True, False])
-def test_a_spread_within_the_noise_floor_is_none_to_mitigate(exceeds: bool) -> None:
+def test_a_spread_within_the_noise_floor_is_none_to_mitigate() -> None:
     result = run_mitigation(dislike_poland)
-    assert result.original.exceeds_noise
-    sentences = say_again(result, original=replace(result.original, exceeds_noise=exceeds))
-    assert ("% less" in sentences[0]) == exceeds
-    assert any("may come from single names" in sentence for sentence in sentences) != exceeds
+    for exceeds in (True, False):
+        sentences = say_again(result, original=replace(result.original, exceeds_noise=exceeds))
+        assert ("% less" in sentences[0]) == exceeds
+        assert any("may come from single names" in sentence for sentence in sentences) != exceeds

@@ -137,9 +137,8 @@ class ModelAnswers:
     choices: OtherAnswers | None
     order: np.ndarray | None = field(repr=False)  # cases: log-odds of the first of two equal people
     decisions: int
-    distinct: int
     cut: int
-    work: dict[str, int]
+    scored: int
     sampled: bool = False
     notes: tuple[str, ...] = ()
 

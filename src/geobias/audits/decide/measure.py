@@ -7,7 +7,6 @@ are drawn once, are not tested.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -52,9 +51,6 @@ POINTS = 100
 
 
 def measure_decisions(design: DecideDesign, answers: tuple[ModelAnswers, ...]) -> DecideResult:
-    work: Counter[str] = Counter()
-    for each in answers:
-        work.update(each.work)
     rows = [ModelMeasures(design, each).list_rows() for each in answers]
     lists: dict[str, Any] = {name: [row for model in rows for row in model[name]] for name in rows[0]}
     return DecideResult(
@@ -62,7 +58,7 @@ def measure_decisions(design: DecideDesign, answers: tuple[ModelAnswers, ...]) -
         models=[each.model for each in answers],
         counts=design.counts,
         constant_answers=list_constant_answers({each.model.name: _split_answers(each) for each in answers}),
-        work=dict(work),
+        work={"decisions_scored": sum(each.scored for each in answers)},
         answers=answers,
         **lists,
     )
@@ -122,7 +118,6 @@ class ModelMeasures:
         return ModelDecisions(
             model=self.model,
             decisions=self.answers.decisions,
-            distinct_decisions=self.answers.distinct,
             decisions_cut=self.answers.cut,
             questions_by_country=sum(int(way.layout.counted.sum()) for way in self.ways),
             answered=answered,
@@ -212,18 +207,13 @@ class ModelMeasures:
         if self.ratios is None:
             return NO_INTERVAL, None, None, NO_INTERVAL
         places = [place for (place, _), known in zip(self.places, self.rates.find_known(), strict=True) if known]
-        ratio, *bounds, position = self.ratios.worst
+        *bounds, position = self.ratios.worst
         values, uncertainty = self.preference.against_mean()
-        largest = Family([values], [uncertainty]).largest_effect(0)
-        return (
-            self._bound(ratio, *bounds),
-            places[position],
-            places[int(self.ratios.rate.argmax())],
-            self._bound(float(np.abs(values).max()), *((largest.low, largest.high) if largest else (None, None))),
-        )
-
-    def _bound(self, value: float, low: float | None, high: float | None) -> Interval:
-        return Interval(value, low, high) if self.is_testable else Interval(value, None, None)
+        largest = Family([values], [uncertainty]).largest_effect(0) or NO_INTERVAL
+        ratio, farthest = Interval(*bounds), Interval(float(np.abs(values).max()), largest.low, largest.high)
+        if not self.is_testable:
+            ratio, farthest = (Interval(each.value, None, None) for each in (ratio, farthest))
+        return ratio, places[position], places[int(self.ratios.rate.argmax())], farthest
 
     def _estimate_cases(self, values: np.ndarray | None) -> Estimate | None:
         """Of the cases that are answered; None where none is."""

@@ -82,8 +82,6 @@ class ModelDecisions:
 
     model: str
     decisions: int
-    distinct_decisions: int
-    """Each is scored once."""
     decisions_cut: int
     """Longer than the model's maximum length."""
     questions_by_country: int

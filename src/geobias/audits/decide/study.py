@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,8 +57,8 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
     audit = "decide"
 
     def __init__(self, design: DecideDesign, models: Any, options: RunOptions) -> None:
-        super().__init__(options)
-        self.design = design
+        super().__init__(options, design)
+        self.samples = design.settings.samples or DEFAULT_SAMPLES
         several = models if isinstance(models, list | tuple) else [models]
         self.models = [str(model) if isinstance(model, Path) else model for model in several]
 
@@ -69,10 +69,9 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         models = []
         for model in self.models:
             if isinstance(model, Served):
-                samples = self._samples
                 print(
                     "A server that returns log-probabilities of chats is called once for each question. If it returns "
-                    f"none, each is sent {samples} times (--samples): calls are counted at most.",
+                    f"none, each is sent {self.samples} times (--samples): calls are counted at most.",
                     file=sys.stderr,
                 )
                 agree(model, self.workload(model))
@@ -84,10 +83,6 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
 
     def measure(self, answers: tuple[ModelAnswers, ...]) -> DecideResult:
         return measure_decisions(self.design, answers)
-
-    @property
-    def _samples(self) -> int:
-        return self.design.settings.samples or DEFAULT_SAMPLES
 
     def _load_model(self, model: Any, device: str, dtype: str) -> DecidingModel:
         if isinstance(model, DecidingModel):
@@ -123,19 +118,29 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             answers = ask(model.deciders[kind], texts, label=identity.name, progress=self.options.progress)
             decisions = Decisions(model.deciders[kind].answers, answers.scores)
             is_sampled = bool((decisions.samples > 1).any())
-            counts.append([len(texts), answers.distinct, answers.cut, answers.scored, is_sampled])
+            counts.append([len(texts), answers.cut, answers.scored, is_sampled])
             return decisions
 
         ways = tuple(self._ask_way(put, way) for way in design.ways)
         praised, blamed = (_ask_without_origin(put, texts) for texts in design.merit_texts())
         kinds = {scenario.kind for scenario in design.scenarios} & model.deciders.keys()
         numbers = choices = order = None
+        notes = [*model.notes]
         if NUMBER in kinds:
             texts = design.number_texts()
             numbers = self._make_others(texts, put(NUMBER, texts).expected_number.reshape(texts.shape))
+            is_missing = (numbers.layout.counted[:, None] & np.isnan(numbers.values)).any(axis=(1, 2))
+            if is_missing.any():
+                notes.append(
+                    f"It answered {is_missing.sum():,} of {len(is_missing):,} questions for a number with no number "
+                    "for some people; these answers are left out."
+                )
         if CHOICE in kinds:
             choices, order = self._ask_choices(put)
-        decisions, distinct, cut, scored, sampled = map(sum, zip(*counts, strict=True))
+        fewest = FEWEST_DRAWS * len(GENDERS)
+        if NAME in design.ways and design.settings.draws < fewest:
+            notes.append(f"Intervals by gender need at least two draws of each: --draws {fewest}.")
+        decisions, cut, scored, sampled = map(sum, zip(*counts, strict=True))
         return ModelAnswers(
             model=identity,
             ways=ways,
@@ -144,17 +149,11 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             choices=choices,
             order=order,
             decisions=decisions,
-            distinct=distinct,
             cut=cut,
-            work={"decisions_scored": scored},
+            scored=scored,
             sampled=bool(sampled),
-            notes=(*model.notes, *_note_missing_numbers(numbers), *self._note_few_draws()),
+            notes=tuple(notes),
         )
-
-    def _note_few_draws(self) -> Iterator[str]:
-        fewest = FEWEST_DRAWS * len(GENDERS)
-        if NAME in self.design.ways and self.design.settings.draws < fewest:
-            yield f"Intervals by gender need at least two draws of each: --draws {fewest}."
 
     def _ask_way(self, put: Put, way: str) -> WayAnswers:
         """Yes/no questions about people of every country, and the controls."""
@@ -237,7 +236,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         for kind, texts in self.design.list_questions():
             answers = ANSWER_SETS[kind]
             part = workload(texts, answers.columns, [], name=served.model, each=len(answers.message) + system)
-            calls = max(self._samples, sum(len(answers.spellings(word)) for word in answers.words))
+            calls = max(self.samples, sum(len(answers.spellings(word)) for word in answers.words))
             total += part.add_checks(calls)
         return total
 
@@ -247,17 +246,6 @@ def _ask_without_origin(put: Put, texts: ScenarioTexts) -> np.ndarray:
     layout = CaseLayout(texts)
     yes = layout.arrange(read_log_odds(put(YES_NO, texts)).reshape(texts.shape))
     return average_situations(yes * layout.favours[:, None], layout.favours, layout.counted)[:, 0]
-
-
-def _note_missing_numbers(numbers: OtherAnswers | None) -> Iterator[str]:
-    if numbers is None:
-        return
-    cases = numbers.layout.counted[:, None] & np.isnan(numbers.values)
-    if count := int(cases.any(axis=(1, 2)).sum()):
-        yield (
-            f"It answered {count:,} of {len(cases):,} questions for a number with no number for some people; these "
-            "answers are left out."
-        )
 
 
 def read_log_odds(decisions: Decisions) -> np.ndarray:

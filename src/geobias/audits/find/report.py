@@ -56,15 +56,21 @@ Shares = Family[OutcomeShare]
 
 def make_report(result: FindResult) -> Report:
     families = {entry.model: make_family(result, entry) for entry in result.finders}
-    tables = [_list_countries(result, family) for family in families.values()]
+    models = list(families.values())
+    tables = [_list_countries(result, family) for family in models]
     blocks: list[ReportBlock] = [*tables]
     if result.has_enough_texts:
+        countries = {family.model.name: _draw_countries(result, n, family) for n, family in enumerate(models)}
+        shown = models if result.factors else []
+        factors = {family.model.name: _draw_factors(result, n, family) for n, family in enumerate(shown)}
         blocks = [
-            ByModel({model: _draw_countries(result, n, family) for n, (model, family) in enumerate(families.items())}),
-            *([_draw_map(result, list(families.values()))] if _is_mapped(result) else []),
+            ByModel(countries),
+            # A user's gazetteer may have countries that are not on the map.
+            *([_draw_map(result, models)] if set(result.settings.countries) <= load_countries().keys() else []),
             *tables,
-            *_show_factors(result, families),
-            *(_list_weakest_names(result, family) for family in families.values() if result.weakest_names),
+            *([ByModel(factors)] if shown else []),
+            *(_list_factors(result, family) for family in shown),
+            *(_list_weakest_names(result, family) for family in models if result.weakest_names),
         ]
     counts, source = result.counts, result.settings.texts.source
     texts = f"{counts.texts_with_names:,} texts{describe_copies(counts.texts, counts.copies)} ({source})"
@@ -88,11 +94,6 @@ def make_report(result: FindResult) -> Report:
         ],
         meaning=MEANING,
     )
-
-
-def _is_mapped(result: FindResult) -> bool:
-    """A user's gazetteer may have countries that are not on the map."""
-    return set(result.settings.countries) <= load_countries().keys()
 
 
 def _rank(family: Shares) -> list[OutcomeShare]:
@@ -202,14 +203,6 @@ def _list_countries(result: FindResult, family: Shares) -> Table:
         on=ALL_TABLES if len(result.finders) == 1 else TABLES,
         too_few=not result.has_enough_texts,
     )
-
-
-def _show_factors(result: FindResult, families: Mapping[str, Shares]) -> Iterator[ReportBlock]:
-    """A chart on the page, and a table on the terminal."""
-    if result.factors:
-        charts = [_draw_factors(result, n, family) for n, family in enumerate(families.values())]
-        yield ByModel(dict(zip(families, charts, strict=True)))
-        yield from (_list_factors(result, family) for family in families.values())
 
 
 def _draw_factors(result: FindResult, number: int, family: Shares) -> Chart:
