@@ -18,7 +18,6 @@ from geobias.audits.mitigate.measure import MethodAnswers, helps, measure_mitiga
 from geobias.audits.mitigate.result import CountryChange, MethodMeasures, MitigateResult
 from geobias.audits.study import prepare
 from geobias.measures.estimates import Estimate
-from geobias.report.results import Interval
 from geobias.world.gazetteer import is_for_mitigation, load_gazetteer, select_unseen
 from tests.conftest import spell
 from tests.models.mitigated.planted import (
@@ -149,14 +148,6 @@ def test_the_names_that_the_finder_misses_stand_beside_the_fall() -> None:
     assert "% of those tested (Poland " in answer and "it misses 1 of 24 marked names" in answer
     result = run_mitigation(dislike_poland)
     assert result.counts.originals is None and "mark them (--spans)" in say(result, "overall")
-    changed = [
-        replace(country, recall=Interval(recall, None, None))
-        for country, recall in zip(result.countries, (1.0, 0.98, 0.9, 1.0, 0.999, 0.7), strict=True)
-    ]
-    names = [each.place for each in changed]
-    row = replace(result.mitigated[0], recall=Interval(0.93, None, None))
-    answer = say_again(result, row, countries=changed)[0]
-    assert f"7.0 % of those tested ({names[5]} 30 %, {names[2]} 10 % and {names[1]} 2 %)" in answer
 
 
 def test_no_spread_to_mitigate_is_an_answer() -> None:
@@ -232,7 +223,6 @@ def test_countries_whose_gap_grows_shrinks_or_only_mirrors() -> None:
     none = replace(other, change=Estimate(0.1, -1.0, 1.0, 0.9, 0.9), p_adjusted=0.9, mirrors=None)
     assert "the gap grows for Poland" in say_for(poland, grows, none)
     assert "for 1 other country (" in say_for(poland, grows, none) and "other" not in say_for(poland, grows)
-    assert "95 %" not in say_for(replace(poland, after=replace(poland.after, low=None, high=None)))
 
 
 def test_a_spread_within_the_noise_floor_is_none_to_mitigate() -> None:
