@@ -125,17 +125,14 @@ def test_a_planted_preference_comes_back_where_answers_depend_on_the_country() -
 
 
 def test_numbers_and_choices_that_are_not_answered_are_missing() -> None:
+    def answer(prompt: str) -> Any:
+        if "yes or no" in prompt:
+            return ["Yes.", "No."][chance(prompt) > 0]
+        number = str(4 + ("Kenya" in prompt))
+        return "I cannot." if "Morocc" in prompt else number if "one number" in prompt else {"A": 0.6, "B": 0.4}
+
     def decide(prompts: Sequence[str]) -> list[Any]:
-        return [
-            "I cannot."
-            if "Morocc" in prompt and "yes or no" not in prompt
-            else str(4 + ("Kenya" in prompt))
-            if "one number" in prompt
-            else {"A": 0.6, "B": 0.4}
-            if "A or B" in prompt
-            else ["Yes.", "No."][chance(prompt) > 0]
-            for prompt in prompts
-        ]
+        return list(map(answer, prompts))
 
     result, without = audit(decide), audit(decide, countries="FR,TD,KE,NO")
     for measure in ("number", "choice"):

@@ -60,9 +60,8 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("out", ["fixed", "my run"])
-def test_the_printed_next_command_runs(run: Run, tmp_path: Path, out: str) -> None:
-    texts = write_texts(tmp_path, 40)
+def test_the_printed_next_command_runs(run: Run, tmp_path: Path) -> None:
+    texts, out = write_texts(tmp_path, 40), "my run"
     arguments = ("--texts", texts, "--finder", FINDER, "--countries", "PL,FR,DE,IT", "--draws", "5")
     _, printed, _ = run("mitigate", FUNCTION, *arguments, "--method", "blind", "--out", out)
     (command,) = (line.partition(": geobias ")[2] for line in printed.splitlines() if line.startswith("Next: "))
