@@ -27,6 +27,7 @@ from geobias.report.declarations import (
     estimate_columns,
     say_bounds,
     say_left_out,
+    show_interval,
 )
 from geobias.report.model_findings import Family
 from geobias.report.number_tree import SHARE, GateNumber, model_names, tree_number
@@ -34,7 +35,7 @@ from geobias.report.page.blocks import Chart, Row, WorldMap
 from geobias.report.page.charts import Valence, dots
 from geobias.report.page.effect_blocks import Difference, make_effect_map, title_differences
 from geobias.report.results import Interval
-from geobias.report.tables import NOTHING, listed, signed
+from geobias.report.tables import listed, signed
 from geobias.world.countries import load_countries
 
 MOST_ROWS, ENDS_SHOWN = 40, 15  # of the chart; with more countries it shows both ends
@@ -87,8 +88,8 @@ def make_report(result: FindResult) -> Report:
             f"{counts.mentions:,} mentions of {counts.people:,} people; {counts.recased_draws} draws for case, which "
             "changes the names only.",
             *(
-                f"{entry.model} on the original texts: precision {_say_measure('precision', entry)} %, recall "
-                f"{_say_measure('original_recall', entry)} %."
+                f"{entry.model} on the original texts: precision {show_interval(entry.precision, '.1f', 100)} %, "
+                f"recall {show_interval(entry.original_recall, '.1f', 100)} %."
                 for entry in result.finders
             ),
         ],
@@ -294,17 +295,12 @@ def _list_finders(result: FindResult, families: Mapping[str, Shares]) -> Table:
             Column("95 %, all countries\nat once", lambda entry: _say_bounds(entry.gap), on={FULL, PAGE, CARD}, keep=3),
             Column("stand out", lambda entry: _count_standing_out(families[entry.model])),
             Column("could be\nfound, %", "detectable_difference", ".1f", times=100, on=TABLES, keep=3),
-            Column("precision,\noriginals, %", partial(_say_measure, "precision"), on={PAGE, CARD}),
-            Column("recall,\noriginals, %", partial(_say_measure, "original_recall"), on={PAGE, CARD}),
+            Column("precision,\noriginals, %", "precision", ".1f", times=100, on={PAGE, CARD}),
+            Column("recall,\noriginals, %", "original_recall", ".1f", times=100, on={PAGE, CARD}),
         ],
         on=EVERYWHERE,
         too_few=not result.has_enough_texts,
     )
-
-
-def _say_measure(field: str, entry: FinderMeasures) -> str:
-    measure: Interval = getattr(entry, field)
-    return NOTHING if measure.value is None else f"{100 * measure.value:.1f} ({_say_bounds(measure)})"
 
 
 def _list_omissions(result: FindResult) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from math import inf
 from typing import Any
 
@@ -11,7 +10,6 @@ import altair as alt
 
 from geobias.audits.inputs import list_copies
 from geobias.audits.mitigate.result import CountryChange, MethodMeasures, MitigateResult
-from geobias.measures.estimates import Estimate
 from geobias.report.declarations import (
     ALL_TABLES,
     CARD,
@@ -27,8 +25,8 @@ from geobias.report.declarations import (
     Table,
     estimate_columns,
     get_value,
-    say_bounds,
     say_left_out,
+    show_interval,
 )
 from geobias.report.number_tree import (
     ANY_NUMBER,
@@ -43,7 +41,7 @@ from geobias.report.number_tree import (
 )
 from geobias.report.page.blocks import Chart
 from geobias.report.page.charts import NEUTRAL, bare_spec, dots
-from geobias.report.tables import NOTHING, format_places, is_marked, signed
+from geobias.report.tables import is_marked
 
 SUMMARY_ROWS = 8  # on the terminal: the original model and seven methods
 ALL_ROWS = 300  # countries with --full
@@ -128,33 +126,17 @@ def _list_methods(result: MitigateResult) -> Table:
             Column("method", "method", is_text=True),
             Column("spread", "spread.value", ".2f"),
             Column("noise floor", "noise", ".2f", on={PAGE}),
-            Column("ratio (95 % interval)", partial(_say_bounds, "spread_ratio", 2)),
-            Column("standardised ratio", partial(_say_bounds, "standardised_ratio", 2), on={PAGE}),
+            Column("ratio (95 % interval)", "spread_ratio", ".2f"),
+            Column("standardised ratio", "standardised_ratio", ".2f", on={PAGE}),
             Column("flips, %", "flips.value", ".1f"),
             Column("accuracy, %", "accuracy.value", ".1f"),
-            Column("change", partial(_say_change, "accuracy_change", 1), on={PAGE, CARD}),
+            Column("change", "accuracy_change", "+.1f", on={PAGE, CARD}),
             Column("texts read per text", "texts_per_text", ".1f", on={*ALL_TABLES}, keep=2),
             Column("names found, %", "recall.value", ".0f", on={PAGE}, times=100),
         ],
         on=EVERYWHERE,
         most={TERMINAL: SUMMARY_ROWS},
     )
-
-
-def _say_bounds(path: str, places: int, row: Any) -> str:
-    """ "4.3 (2.1 to 6.4)"."""
-    number = getattr(row, path)
-    bounds = say_bounds(number.low, number.high, places, sign=False)
-    return format_places(number.value, places) + ("" if bounds == NOTHING else f" ({bounds})")
-
-
-def _say_change(path: str, places: int, row: Any) -> str:
-    """ "-1.2* (-2.0 to -0.4)"."""
-    change: Estimate | None = getattr(row, path)
-    if change is None or change.value is None:
-        return NOTHING
-    star = "*" if is_marked(change) else ""
-    return f"{signed(change.value, places)}{star} ({say_bounds(change.low, change.high, places)})"
 
 
 def _list_changes(result: MitigateResult) -> Table:
@@ -165,11 +147,11 @@ def _list_changes(result: MitigateResult) -> Table:
         result.mitigated,
         [
             Column("method", "method", is_text=True),
-            Column("spread,\npoints", partial(_say_change, "spread_change", 2)),
-            Column("standardised\nspread, ratio", partial(_say_bounds, "standardised_ratio", 2), keep=3),
-            Column("flips,\npercentage points", partial(_say_change, "flips_change", 1)),
-            Column("accuracy,\npercentage points", partial(_say_change, "accuracy_change", 1), keep=2),
-            Column("macro-F1,\npercentage points", partial(_say_change, "macro_f1_change", 1), keep=3),
+            Column("spread,\npoints", "spread_change", "+.2f"),
+            Column("standardised\nspread, ratio", "standardised_ratio", ".2f", keep=3),
+            Column("flips,\npercentage points", "flips_change", "+.1f"),
+            Column("accuracy,\npercentage points", "accuracy_change", "+.1f", keep=2),
+            Column("macro-F1,\npercentage points", "macro_f1_change", "+.1f", keep=3),
         ],
         on={FULL},
     )
@@ -209,7 +191,7 @@ def _draw_countries(n: int, result: MitigateResult, row: MethodMeasures) -> Char
         order=[each.place for each in ordered],
         colour="when",
     )
-    before, after = (_say_bounds("largest_gap", 1, each) for each in (result.original, row))
+    before, after = (show_interval(each.largest_gap, ".1f") for each in (result.original, row))
     return Chart(
         f"countries-{n}",
         f"{row.method}: the largest gap goes from {before} to {after} points",
@@ -263,7 +245,7 @@ def _list_language_models(result: MitigateResult) -> Table:
             Column("model", lambda row: result.models[0].name, on={CARD}, is_text=True),
             Column("method", "method", is_text=True),
             Column("balanced\nscore", "score.value", ".4f"),
-            Column("change (95 % interval)", partial(_say_change, "score_change", 4)),
+            Column("change (95 % interval)", "score_change", "+.4f"),
             Column("perplexity", "perplexity", ".2f"),
             Column("change, %", "perplexity_change.value", "+.1f", on={*TABLES, CARD}, keep=2),
             Column("capitals\nknown, %", "capitals", ".1f"),
