@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def compare_runs(first: FinishedRun[DecideResult], second: FinishedRun[DecideRes
     for models in ([entry.model for entry in pair] for pair in pairs):
         places = [(row.code, row.place) for row in first.result.list_effects(models[0])]
         ways = [_read_decisions(run, model) for run, model in zip((first, second), models, strict=True)]
-        designs = [
+        designs: list[list[Any]] = [
             [part for way in run for part in (way.counted, way.favours, way.shown and way.shown.names)] for run in ways
         ]
         if not all(map(np.array_equal, *designs)):

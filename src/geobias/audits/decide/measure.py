@@ -285,7 +285,8 @@ class ModelMeasures:
         """cases x countries: the mean of each case by itself, over the ways of showing origin."""
         layouts = [way.layout for way in self.ways]
         parts = zip(values, layouts, strict=True)
-        return np.mean([average_each_situation(part, each.favours, each.counted) for part, each in parts], axis=0)
+        means = [average_each_situation(part, each.favours, each.counted) for part, each in parts]
+        return np.asarray(np.mean(means, axis=0))
 
     def _hold_names_fixed(self) -> Iterator[dict[str, Estimate]]:
         """Preferences by country, without and with the length of names, and how widespread they are, held fixed.

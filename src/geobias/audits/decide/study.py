@@ -124,7 +124,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         ways = tuple(self._ask_way(put, way) for way in design.ways)
         praised, blamed = (_ask_without_origin(put, texts) for texts in design.merit_texts())
         kinds = {scenario.kind for scenario in design.scenarios} & model.deciders.keys()
-        numbers = choices = order = None
+        numbers: OtherAnswers | None = None
         notes = [*model.notes]
         if NUMBER in kinds:
             texts = design.number_texts()
@@ -135,8 +135,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
                     f"It answered {is_missing.sum():,} of {len(is_missing):,} questions for a number with no number "
                     "for some people; these answers are left out."
                 )
-        if CHOICE in kinds:
-            choices, order = self._ask_choices(put)
+        choices, order = self._ask_choices(put) if CHOICE in kinds else (None, None)
         fewest = FEWEST_DRAWS * len(GENDERS)
         if NAME in design.ways and design.settings.draws < fewest:
             notes.append(f"Intervals by gender need at least two draws of each: --draws {fewest}.")
@@ -216,7 +215,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         """From a pilot of all cases and a few countries: how much a country's effect differs from case to case."""
         name, design, countries = model.identity().name, self.design, self.design.countries
         few = [countries[row] for row in np.unique(np.linspace(0, len(countries) - 1, PILOT_COUNTRIES).astype(int))]
-        options = {"gazetteer": design.gazetteer, "seed": design.settings.seed, "paraphrases": 1}
+        options: dict[str, Any] = {"gazetteer": design.gazetteer, "seed": design.settings.seed, "paraphrases": 1}
         texts = ScenarioTexts(design.of_kind(YES_NO), few, design.ways[0], **options)
         decider, layout = model.deciders[YES_NO], CaseLayout(texts)
         yes = layout.arrange(read_log_odds(Decisions(decider.answers, decider.score(list(texts)))).reshape(texts.shape))

@@ -81,7 +81,7 @@ class MethodFindings(ModelFindings[CountryChange]):
     def make_change(self, role: Role, sentence: str, change: Estimate, unit: str, **fields: Any) -> Finding:
         """A finding with the size of a change, and how sure it is."""
         finding = self.make_plain(role, sentence, self.limit(role, None), self.next_step(role, None))
-        tested = {"size": measure_size(change, unit), "p": change.p, "p_adjusted": change.p_adjusted}
+        tested: dict[str, Any] = {"size": measure_size(change, unit), "p": change.p, "p_adjusted": change.p_adjusted}
         return replace(finding, **(tested | fields))
 
 

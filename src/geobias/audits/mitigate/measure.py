@@ -236,7 +236,7 @@ def adjust_changes(rows: Sequence[Row], *names: str) -> list[Row]:
         changes = [getattr(row, name) or NO_ESTIMATE for row in rows]
         adjusted = benjamini_hochberg(np.array([np.nan if each.p is None else each.p for each in changes]))
         rows = [
-            replace(row, **{name: replace(change, p_adjusted=number(p))}) if getattr(row, name) else row
+            replace(row, **dict[str, Any]({name: replace(change, p_adjusted=number(p))})) if getattr(row, name) else row
             for row, change, p in zip(rows, changes, adjusted, strict=True)
         ]
     return list(rows)
