@@ -174,17 +174,13 @@ def test_samples_that_are_partly_refused_are_a_share(refusals: int, is_clear: bo
 
 @pytest.mark.parametrize(("share", "is_clear"), [(0.95, True), (0.2, False)])
 def test_little_probability_of_yes_and_no_is_a_refusal_of_a_model_that_answers(share: float, is_clear: bool) -> None:
-    def decide(prompts: Sequence[str]) -> list[Any]:
-        parts = [share * (0.5 if "Morocc" in prompt else 1.0) * (0.9 + 0.01 * chance(prompt)) for prompt in prompts]
-        p = [1 / (1 + np.exp(-chance(prompt, "yes"))) for prompt in prompts]
-        return [
-            {"yes": part * each, "no": part * (1 - each), "4": 1.0}
-            if "yes or no" in prompt
-            else {"4": 0.5, "6": 0.5, "A": 0.5, "B": 0.5}
-            for prompt, part, each in zip(prompts, parts, p, strict=True)
-        ]
+    def answer(prompt: str) -> dict[str, float]:
+        part = share * (0.5 if "Morocc" in prompt else 1.0) * (0.9 + 0.01 * chance(prompt))
+        p = 1 / (1 + np.exp(-chance(prompt, "yes")))
+        is_asked = "yes or no" in prompt
+        return {"yes": part * p, "no": part * (1 - p), "4": 1.0} if is_asked else dict.fromkeys("46AB", 0.5)
 
-    result = audit(decide)
+    result = audit(lambda prompts: list(map(answer, prompts)))
     assert bool(answers(result)) == is_clear
     assert find_country(result, "MA").answered_difference.p_adjusted is not None
     if is_clear:
