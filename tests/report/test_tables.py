@@ -6,10 +6,14 @@ import csv
 import io
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import geobias
+from geobias.measures.estimates import Estimate
+from geobias.report.declarations import Column
+from geobias.report.results import NO_INTERVAL, Interval
 from geobias.report.runs import slug
 from geobias.report.sentences import format_number, say_missed
 from geobias.report.tables import csv_text, digits
@@ -67,3 +71,9 @@ def test_sentences_and_tables_print_adjusted_p_values_only() -> None:
     source = Path(geobias.__file__).parent
     modules = [path for path in source.rglob("*.py") if path.parent.name != "regions"]
     assert [path.name for path in modules if raw.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_a_column_shows_an_estimate_with_its_interval() -> None:
+    row = SimpleNamespace(share=Interval(0.5, 0.4, 0.6), change=Estimate(-1.23, -2, -0.4, 0.01, 0.02), none=NO_INTERVAL)
+    columns = [Column("", "share", ".1f", times=100), Column("", "change", "+.1f"), Column("", "none", ".1f")]
+    assert [column.show(row) for column in columns] == ["50.0 (40.0 to 60.0)", "-1.2* (-2.0 to -0.4)", "–"]
