@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 
 import geobias
 from geobias.audits.reports import list_summary_numbers
+from geobias.integrations.every_eval_ever import export_run
 from geobias.texts.user_texts import read_texts
 from tests.conftest import Run, sign_results
 from tests.integrations.runs import COUNTRIES, DRAWS, LABELS, TEXTS, judge, save_names, save_regions
@@ -162,3 +166,20 @@ def test_a_dataset_by_name(tmp_path: Path) -> None:
     assert read_texts(f"datasets:{tmp_path / 'files'}").texts == ("One.", "Two.")
     with pytest.raises(geobias.InputError, match="Cannot read datasets:me/no-such-dataset"):
         read_texts("datasets:me/no-such-dataset")
+
+
+def test_every_eval_ever_accepts_the_export(tmp_path: Path) -> None:
+    """Its validator needs Python 3.12 and none of geobias: the Makefile makes an environment for it alone."""
+    python = os.environ.get("EVERY_EVAL_EVER_PYTHON") or sys.executable
+    if subprocess.run([python, "-c", "import every_eval_ever"], capture_output=True).returncode:
+        pytest.skip("every-eval-ever is not installed; it needs Python 3.12")
+    results = (save_regions(tmp_path / "regions"), save_names(tmp_path / "names"))
+    files = [file for result in results for file in export_run(result, tmp_path / "data", developer="lab")]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    checked = subprocess.run(
+        [python, "-m", "every_eval_ever", "validate", *map(str, files)],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert checked.returncode == 0 and "2 passed, 0 warning-only, 0 failed" in checked.stdout, checked.stdout

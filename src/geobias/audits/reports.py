@@ -117,6 +117,7 @@ SUMMARIES = (
     *(("recall", "lowest"), ("recall", "mean"), ("gap",), ("precision",), ("flips", "any")),
 )
 REGION_SUMMARIES = (("c_w", "balanced"), ("change", "balanced"))  # of the root and the regions directly below it
+HIGHER_IS_BETTER = ("recall", "precision", "impact_ratio", "answered")
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,12 @@ class RunNumber:
     def path(self) -> str:
         """The path in a rule of a gate: names.sentiment.delta.worst."""
         return join_path(self.parts)
+
+    @property
+    def lower_is_better(self) -> bool:
+        names = model_names(self.model.name) if self.model else ()
+        start = 2 if self.parts[1] in names else 1  # a model may have the name of a measure
+        return not any(part in HIGHER_IS_BETTER for part in self.parts[start:])
 
 
 def list_numbers(result: AuditResult) -> list[RunNumber]:

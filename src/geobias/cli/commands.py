@@ -39,7 +39,7 @@ REPEATED = {
     "allow",
     "rule",
 }  # others have commas
-FLAG_NAMES = {"subsets": "--subset", "templates": "--template"}  # where it is not the parameter's name
+FLAG_NAMES = {"subsets": "--subset", "templates": "--template", "send": "--yes"}  # where it is not the parameter's name
 METAVARS = {
     "ray": "auto|local|ADDRESS",
     "out": "PATH",
@@ -48,6 +48,7 @@ METAVARS = {
     "check": "BUNDLE",
     "perplexity": "MODEL",
     "to": "FORMAT",
+    "benchmark": "OWNER/NAME",
 } | dict.fromkeys(("texts", "gazetteer", "rules", "junit", "tree", "words", "scenarios", "train"), "FILE")
 LANGUAGE_FILE = "[LANGUAGE=]FILE"  # of texts that a function also takes as a dict by language; then it is repeated
 MORE_HELP = {

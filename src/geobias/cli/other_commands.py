@@ -73,11 +73,14 @@ def run_evidence(values: Values) -> None:
 
 
 def run_export(values: Values) -> None:
-    from geobias.integrations import export
+    from geobias.integrations import RECORDS, export
     from geobias.report.runs import shown
 
     text = export(**values)
-    if "out" in values:
+    if values["to"] == RECORDS:
+        for path in text.splitlines():
+            typer.echo(f"Wrote {shown(Path(path).resolve())}")
+    elif "out" in values:
         typer.echo(f"Wrote {shown(Path(values['out']).resolve())}")
     else:
         typer.echo(text.removesuffix("\n"))
