@@ -61,8 +61,22 @@ def make_result(
         }
         model = ModelIdentity(name, "probabilities", None)
         before, controls, after, invented = np.split(probabilities, [1, 1 + wordings, 1 + wordings + places], axis=1)
-        parts = before[:, 0], controls, after, invented, design.rotation
-        answers.append(Predictions(model, LABELS, False, shown, None, *parts, counts, {}))
+        answers.append(
+            Predictions(
+                model=model,
+                labels=LABELS,
+                multi_label=False,
+                shown=shown,
+                threshold=None,
+                original=before[:, 0],
+                controls=controls,
+                places=after,
+                invented=invented,
+                rotation=design.rotation,
+                counts=counts,
+                work={},
+            )
+        )
     return measure_downstream(design, tuple(answers))
 
 

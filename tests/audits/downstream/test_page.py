@@ -83,28 +83,6 @@ def test_places_on_the_other_side_of_the_mean_do_not_stand_out(tmp_path: Path) -
     assert [code for code, each in world.measures[0].estimates.items() if is_marked(each)] == ["MX"]
 
 
-@pytest.mark.slow
-def test_a_place_between_the_control_and_the_mean_does_not_stand_out(tmp_path: Path) -> None:
-    """France and Uganda are above the control, but below the mean, which Mexico raises."""
-
-    def judge(texts: list[str]) -> list[dict[str, float]]:
-        naming = [0.06 * ("here" not in text) for text in texts]
-        answers = [0.3 + more + p["hate"] / 2 for more, p in zip(naming, dislikes_mexico(texts), strict=True)]
-        return [{"fine": 1 - p, "hate": p} for p in answers]
-
-    run = finished(judge, tmp_path / "here")
-    table = only_section(run).blocks[2]
-    assert isinstance(table, Table) and "the largest of these three tests. It is 1 if they" in table.reading
-    mexico, *others = table.rows
-    assert mexico["adjusted p"] == "< 0.001" and mexico["against\nmean"].startswith("+0.03")
-    for row in others:
-        assert row["against\ninvented"].startswith(("0.00", "+0.00", "-0.00"))
-        assert row["against\nmean"].startswith("-0.01")
-        assert row["evidence"] == "no evidence"
-    page = render_page([run])
-    assert "<span>control</span>" in page and "<span>original</span>" not in page
-
-
 def test_true_labels_tell_how_good_the_verdicts_are(tmp_path: Path) -> None:
     texts = tmp_path / "texts.csv"
     texts.write_text(

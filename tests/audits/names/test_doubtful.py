@@ -11,7 +11,8 @@ import pytest
 import spacy
 
 import geobias
-from geobias.audits.names.report import describe_spans, make_report
+from geobias.audits.names.phrases import describe_spans
+from geobias.audits.names.report import make_report
 from geobias.audits.names.result import FinderSpans, NamesResult
 from geobias.audits.pages import read_run
 from geobias.errors import InputError
@@ -57,7 +58,6 @@ def test_doubtful_spans_are_counted_and_dropped(finder: str) -> None:
         doubtful=3,
         doubtful_by_reason={INTERJECTION: 2, COMMON_WORD: 1},
         examples={INTERJECTION: ["God"], COMMON_WORD: ["Stupidly"]},
-        texts_with_doubtful_spans=3,
     )
     assert result.settings.doubtful == "drop"
     assert (result.counts.mentions, result.counts.texts_with_names) == (4, 4)
@@ -93,12 +93,12 @@ def test_texts_with_doubtful_spans_only(finder: str) -> None:
 
 def test_one_line_says_what_was_doubtful() -> None:
     by_reason = {COMMON_WORD: 4, INTERJECTION: 9, "a title without a name": 2, "no letter in it": 1}
-    spans = FinderSpans(1200, 16, by_reason, {COMMON_WORD: ["Reign"], INTERJECTION: ["God"]}, 2)
+    spans = FinderSpans(1200, 16, by_reason, {COMMON_WORD: ["Reign"], INTERJECTION: ["God"]})
     line = describe_spans(spans, "my/finder", "drop")
     assert "1,200 names, 16 doubtful and not renamed: " in line and f"{INTERJECTION} 9 (God); " in line
     short = describe_spans(spans, "my/finder", "keep", is_short=True)
     assert "16 doubtful and renamed: " in short and short.endswith("other reasons 3.") and "God" not in short
-    assert "none doubtful" in describe_spans(FinderSpans(5, 0, {}, {}, 0), "my/finder", "drop")
+    assert "none doubtful" in describe_spans(FinderSpans(5, 0, {}, {}), "my/finder", "drop")
     assert "About 19% of the others" in describe_spans(spans, EMBEDDED_FINDER, "drop")
 
 

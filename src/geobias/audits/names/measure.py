@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.doubts import list_constant_answers
-from geobias.audits.names.answers import ClassifierAnswers, count_perplexities, measure_correlations
-from geobias.audits.names.blocks import list_changed_texts
+from geobias.audits.names.answers import ClassifierAnswers, measure_correlations
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.inference import (
     MEN,
@@ -27,7 +26,6 @@ from geobias.audits.names.inference import (
     find_few_texts,
     find_smallest_effects,
     infer_changes,
-    measure_scripts,
     measure_single_names,
     subtract_genders,
 )
@@ -74,9 +72,8 @@ def measure_names(design: NamesDesign, answers: tuple[ClassifierAnswers, ...]) -
         settings=design.settings_for([classifier.model.name for classifier in answers]),
         models=_list_once(models),
         counts=design.count(),
-        perplexity=count_perplexities(perplexities) if perplexities else None,
+        perplexity=perplexities.counts if perplexities else None,
         name_lists=countries,
-        examples={classifier.model.name: list_changed_texts(design, classifier) for classifier in answers},
         **rows,
         constant_answers=list_constant_answers(
             {classifier.model.name: (classifier.original, classifier.renamed) for classifier in answers}
@@ -130,14 +127,9 @@ def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> Iter
         "classifiers",
         [
             ClassifierReading(
-                model=model,
-                labels=list(answers.labels),
-                multi_label=answers.multi_label,
-                threshold=answers.threshold,
+                **answers.describe(),
                 positive=[answers.labels[k] for k in answers.positive],
                 negative=[answers.labels[k] for k in answers.negative],
-                **vars(answers.counts),
-                notes=list(answers.notes),
                 names_shown=len(single.effects) if single else None,
                 names_tested=single.tested if single else None,
                 share_of_large_names=single.share_of_large if single else None,
@@ -148,7 +140,6 @@ def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> Iter
     yield "smallest_effects", find_smallest_effects(answers, variance, inference)
     if answers.has_delta and inference.sums:
         yield "few_texts", find_few_texts(model, renaming.countries, variance, inference.sums)
-        yield "scripts", measure_scripts(design, answers, variance, inference.sums)
     if answers.perplexities:
         yield "correlations", list(measure_correlations(design, renaming.countries, answers, answers.perplexities))
     yield from _list_rows(renaming, answers, part, None, comparisons)

@@ -135,17 +135,6 @@ class ClassEffect(CountryEffect):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FarthestCountry(CountryRow):
-    """The country farthest from the mean of countries, either way, with bounds that hold for all at once."""
-
-    label: str | None
-    """A class; null for delta."""
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class SmallestEffect:
     """The difference from the mean of countries that stands out with a power of 80 %, for a typical country."""
 
@@ -223,18 +212,6 @@ class GenderGap(CountryRow):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScriptGap(CountryRow):
-    """A country that has names in Latin script and in another: delta of those in the other."""
-
-    renamed_texts: int
-    """In the other script."""
-    own_script: Estimate
-    """Delta against the mean of countries, which is that of names in Latin script."""
-    difference: Estimate
-    """Minus the same of the country's names in Latin script; all are adjusted together."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class FewTexts(CountryRow):
     """A country whose delta against the mean of countries rests on a few texts, so that its interval is too narrow."""
 
@@ -277,8 +254,6 @@ class NameList:
     last: int
     shared: int
     """Names that at least one other country of the audit has."""
-    sharing_countries: int
-    """Countries that have at least one of its names."""
     renamed_texts_with_shared: float
     """Share of the country's renamed texts that show a shared name."""
 
