@@ -212,8 +212,9 @@ def test_texts_that_were_cut_are_a_caution() -> None:
     assert "7 of" in caution.sentence and "truncated" in caution.sentence
 
 
-@pytest.mark.parametrize("models", [("models/judge",), ("embedded/sentiment", "embedded/hate", "embedded/emotion")])
-@pytest.mark.parametrize("width", [80, 60])
+@pytest.mark.parametrize(
+    ("models", "width"), [(("models/judge",), 80), (("embedded/sentiment", "embedded/hate", "embedded/emotion"), 60)]
+)
 def test_the_terminal_is_short_and_narrow(
     models: tuple[str, ...], width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

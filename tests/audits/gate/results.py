@@ -68,7 +68,16 @@ def names_result(
     return NamesResult(
         settings=settings,
         models=[ModelIdentity(name, "probabilities", None) for name in classifiers],
-        counts=NamesCounts(10, 0, 10, 10, 10, 5, 2, []),
+        counts=NamesCounts(
+            texts=10,
+            rows_without_text=0,
+            texts_with_names=10,
+            people=10,
+            mentions=10,
+            draws=5,
+            countries=2,
+            countries_left_out=[],
+        ),
         classifiers=[
             names.ClassifierReading(
                 model=name,
@@ -214,7 +223,7 @@ def downstream_result() -> DownstreamResult:
     return DownstreamResult(
         settings=settings,
         models=[model],
-        counts=DownstreamCounts(10, 0, 1, []),
+        counts=DownstreamCounts(texts=10, rows_without_text=0, places=1, countries_without_city=[]),
         classifiers=[reading],
         effects=[_effect("From here: ", None), _effect("Mexico", "MX", estimate(-0.03, -0.05, 0.01))],
         wording_effects=[],

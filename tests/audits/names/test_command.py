@@ -71,25 +71,6 @@ def test_a_function_on_a_file_ends_in_a_folder(run: Run, texts: Path, module: Pa
     assert "never predicted" in out and "none before" in out
 
 
-@pytest.mark.slow
-def test_many_labels_and_many_countries_fit_the_terminal(
-    run: Run, module: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (module / "many.py").write_text(
-        "import numpy as np\nlabels = [f'emotion{i}' for i in range(28)]\n"
-        "def many(texts):\n    return np.full((len(texts), 28), 1 / 28)\nmany.labels = labels\n"
-    )
-    (module / "t.csv").write_text("text,part\nMary is here,a\nnobody is,b\n")
-    monkeypatch.setenv("COLUMNS", "80")
-    code, out, err = run("names", "many:many", "--texts", "t.csv", "--subset", "part", "--draws", "1",
-                         "--countries", "all", "--full")  # fmt: skip
-    assert code == 0, err
-    tables = out.split("Δ is the mean")[0]
-    assert "…" not in tables and "emotion27" in tables
-    assert "Nobody is named in the texts of: part b." in out and "part b:" not in tables
-    assert all(len(line.rstrip()) <= 80 for line in tables.splitlines())
-
-
 def test_preview_shows_texts_and_asks_nobody(run: Run, texts: Path, tmp_path: Path) -> None:
     code, out, _ = run("names", "no/such-model", "--texts", texts, "--preview", "2", "--countries", "FR,MA")
     assert code == 0 and "may be offensive" in out

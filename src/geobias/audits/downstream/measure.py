@@ -50,10 +50,8 @@ def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions,
     result = DownstreamResult(
         settings=design.settings_for([answers.model.name for answers in predictions]),
         models=[answers.model for answers in predictions],
-        counts=DownstreamCounts(
-            texts=len(design.texts),
-            rows_without_text=design.texts.left_out,
-            copies=design.texts.copies,
+        counts=DownstreamCounts.count(
+            design.texts,
             places=len(design.places),
             countries_without_city=list(design.selection.without_city),
             dissolved_countries=list(design.selection.dissolved),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from geobias.audits.downstream.answers import Place, Predictions
-from geobias.audits.inputs import TextsSettings, describe_copies
+from geobias.audits.inputs import ClassifierSettings, TextCounts, describe_copies
 from geobias.audits.labels import AuditedClassifier
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE, SIGNIFICANT, Estimate
 from geobias.models.scorer import ModelIdentity
@@ -17,11 +17,10 @@ from geobias.report.tables import is_marked, listed
 from geobias.texts.user_texts import Texts
 
 
-@dataclass(frozen=True)
-class DownstreamSettings:
+@dataclass(frozen=True, kw_only=True)
+class DownstreamSettings(ClassifierSettings):
     """Settings that identify a run."""
 
-    texts: TextsSettings
     prefixes: list[str]
     """All wordings of the prefix; each text meets each place with one of them."""
     controls: list[str]
@@ -40,26 +39,16 @@ class DownstreamSettings:
     """Tells other lists of regions apart."""
     positive: str
     """The class to show, or "by name"."""
-    threshold: float | None
-    """A class is predicted from this probability on; null for the likeliest one."""
-    classifiers: list[str]
-    prompt: dict[str, Any] | None = None
-    """Prompt for language models."""
 
 
-@dataclass(frozen=True)
-class DownstreamCounts:
+@dataclass(frozen=True, kw_only=True)
+class DownstreamCounts(TextCounts):
     """Numbers of texts scored and left out."""
 
-    texts: int
-    rows_without_text: int
-    """Left out."""
     places: int
     countries_without_city: list[str]
     dissolved_countries: list[str] = field(default_factory=list)
     """Left out: they no longer exist, and the user did not name them."""
-    copies: int = 0
-    """Rows left out because they repeat another text but for names, numbers and case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,8 +165,6 @@ class NameTrait:
     """Share of the variance between invented places that all traits explain."""
     spread: float
     """Standard deviation between invented places whose names are equally long: what spelling does."""
-    wording_spread: float
-    """Standard deviation of a place's effect between the wordings of the prefix."""
 
 
 @dataclass(frozen=True)

@@ -307,11 +307,7 @@ def _read_run(run: FinishedRun[NamesResult], columns: Sequence[str]) -> tuple[py
     """Columns of a run's file, and which rows are originals; refuses a file that holds another number of versions."""
     counts, path = run.result.counts, run.folder / COUNTERFACTUALS
     table = read_columns(path, ["country", *columns])
-    is_original = _is_original(table)
+    is_original = np.asarray(table["country"].is_null().to_numpy())
     if (~is_original).sum() != counts.texts_with_names * counts.countries * counts.draws:
         raise damaged(path)
     return table, is_original
-
-
-def _is_original(table: pyarrow.Table) -> np.ndarray:
-    return np.asarray(table["country"].is_null().to_numpy())

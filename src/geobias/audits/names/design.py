@@ -129,10 +129,8 @@ class NamesDesign:
     def count(self) -> NamesCounts:
         counterfactuals, spans = self.counterfactuals, self.finder_spans
         persons = [person for row in counterfactuals.people for person in row]
-        return NamesCounts(
-            texts=len(self.texts),
-            rows_without_text=self.texts.left_out,
-            copies=self.texts.copies,
+        return NamesCounts.count(
+            self.texts,
             texts_with_names=len(self.named),
             people=len(persons),
             mentions=sum(len(person.mentions) for person in persons),

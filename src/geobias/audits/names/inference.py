@@ -50,13 +50,16 @@ class AnswerSums(NamedTuple):
 
 @dataclass(frozen=True)
 class NamesInference:
-    """Estimates for countries (x labels) by measure, those of `Change`; and what is said of all countries together."""
+    """What is measured over some of the texts, and how sure it is."""
 
-    estimates: dict[str, Estimates]
+    variance: CrossedVariance
+    change: Change
+    genders: Mapping[str, CountedMean]  # delta of women's and of men's names
+    estimates: dict[str, Estimates]  # by the fields of `Change`: countries (x labels)
     families: dict[str, Family]  # empty where nothing can be estimated
     noise_floor: np.ndarray  # countries: split-half noise of delta, 95th percentile
     sums: AnswerSums | None  # None where nothing can be estimated
-    gender_gaps: Estimates | None = None  # countries; None where they cannot be tested
+    gender_gaps: Estimates | None  # countries; None where they cannot be tested
 
     def list_changed_classes(self) -> list[int]:
         """Classes that are predicted more or less often with the names of some country, if only suggestively."""
@@ -81,9 +84,10 @@ def infer_changes(
     original: np.ndarray,
     change: Change,
     design: CrossedVariance,
-    gender_gaps: tuple[np.ndarray, Uncertainty] | None,
+    genders: Mapping[str, CountedMean],
 ) -> NamesInference:
-    """Attach intervals and p-values to all measures. `gender_gaps` are tested with delta."""
+    """Attach intervals and p-values to all measures. What differs between genders is tested with delta."""
+    gender_gaps = _subtract_genders(genders)
     values: dict[str, np.ndarray] = {name: getattr(change, name) for name in MEASURES}
     sums = _sum_answers(answers, original, design) if design.is_estimable else None
     families = _make_families(answers, original, values, design, sums, gender_gaps) if sums else {}
@@ -91,6 +95,9 @@ def infer_changes(
     if sums and not design.names_fixed and not np.isnan(change.delta).all():
         noise_floor = design.noise_floor(sums.delta)
     return NamesInference(
+        design,
+        change,
+        genders,
         {name: _estimate(name, value, families.get(name)) for name, value in values.items()},
         families,
         noise_floor,
@@ -203,7 +210,7 @@ def average_genders(designs: Mapping[str, CrossedVariance], deltas: TextValues) 
     }
 
 
-def subtract_genders(means: Mapping[str, CountedMean]) -> tuple[np.ndarray, Uncertainty] | None:
+def _subtract_genders(means: Mapping[str, CountedMean]) -> tuple[np.ndarray, Uncertainty] | None:
     """Women's names minus men's; None where it cannot be tested."""
     if len(means) < 2:
         return None
@@ -211,14 +218,12 @@ def subtract_genders(means: Mapping[str, CountedMean]) -> tuple[np.ndarray, Unce
     return gaps if gaps[1].is_known else None
 
 
-def find_smallest_effects(
-    answers: ClassifierAnswers, design: CrossedVariance, inference: NamesInference
-) -> list[SmallestEffect]:
+def find_smallest_effects(answers: ClassifierAnswers, inference: NamesInference) -> list[SmallestEffect]:
     """The difference from the mean of countries that is detected with 80 % power, given the variances of this run.
 
     The changes of all classes are tested together, and linearised as if no country differed.
     """
-    sums = inference.sums
+    sums, design = inference.sums, inference.variance
     if sums is None or design.countries < 2:
         return []
 

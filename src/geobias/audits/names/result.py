@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from geobias.audits.inputs import TextsSettings, describe_copies
+from geobias.audits.inputs import ClassifierSettings, TextCounts, describe_copies
 from geobias.audits.labels import AuditedClassifier, is_emotion, label_tone
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.rows import (
@@ -41,10 +41,9 @@ KINDNESS, TONE_OF_EMOTIONS = Valence(1, "kinder", "harsher"), Valence(0, "Δ hig
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamesSettings:
+class NamesSettings(ClassifierSettings):
     """Settings that identify a run."""
 
-    texts: TextsSettings
     finder: str
     """What found the names: "given spans" where the texts came with them."""
     doubtful: str | None = None
@@ -62,16 +61,12 @@ class NamesSettings:
     """A digest of the lists of names."""
     positive: list[str] | str
     negative: list[str] | str
-    threshold: float | None
-    """A class is predicted from this probability on; null for the likeliest one."""
     perplexity: str | None
     """The language model that gives perplexities; null without any."""
     perplexity_draws: int
     """How many of the draws have a perplexity."""
     names_are: str
     """In intervals and tests: "random" (a sample of more names) or "fixed"."""
-    prompt: dict[str, Any] | None
-    classifiers: list[str]
 
 
 @dataclass(frozen=True)
@@ -87,12 +82,10 @@ class FinderSpans:
     """By reason, the most frequent doubtful names."""
 
 
-@dataclass(frozen=True)
-class NamesCounts:
+@dataclass(frozen=True, kw_only=True)
+class NamesCounts(TextCounts):
     """Numbers of texts scored and left out."""
 
-    texts: int
-    rows_without_text: int
     texts_with_names: int
     people: int
     mentions: int
@@ -102,8 +95,6 @@ class NamesCounts:
     """Countries with too few names."""
     finder_spans: FinderSpans | None = None
     """What the finder marked; null where the texts came with spans."""
-    copies: int = 0
-    """Rows left out because they repeat another text but for names, numbers and case."""
 
 
 @dataclass(frozen=True, kw_only=True)
