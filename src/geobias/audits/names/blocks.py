@@ -1,4 +1,4 @@
-"""Parts of the page that no other audit has: classes by country, names alike, perplexity, and texts to read."""
+"""Charts of a names audit, and the tables that only some runs have: genders, single names and perplexity."""
 
 from __future__ import annotations
 

@@ -64,6 +64,7 @@ MEANING = (
 NONE_BEFORE: Final = "none before"
 MOST: Final = {FULL: 24}  # countries: of more both ends
 DrawChart = Callable[[str, NamesResult, ClassifierReading], Chart | None]
+MakeTable = Callable[[NamesResult, ClassifierReading], Table | None]
 
 
 def make_report(result: NamesResult) -> Report:
@@ -103,7 +104,8 @@ def make_report(result: NamesResult) -> Report:
 def _list_tables(result: NamesResult) -> Iterator[Table]:
     """Those of one id together: the page lets the reader choose the classifier."""
     entries = result.classifiers
-    for make in (list_genders, list_large_names, list_correlations):
+    makers: list[MakeTable] = [list_genders, list_large_names, list_correlations]
+    for make in makers:
         yield from (table for entry in entries if (table := make(result, entry)) and table.rows)
     for entry in entries:
         yield from _list_classes(result, entry, None)
