@@ -247,15 +247,6 @@ def shift(before: np.ndarray, after: np.ndarray, threshold: float | None = None)
     )
 
 
-def flips(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """prefixes x classes x classes: how many texts went from the first likeliest class to the second; diagonal 0."""
-    _, prefixes, classes = after.shape
-    counts = np.zeros((prefixes, classes, classes), dtype=np.int64)
-    np.add.at(counts, (np.arange(prefixes), before.argmax(axis=1)[:, None], after.argmax(axis=2)), 1)
-    counts[:, range(classes), range(classes)] = 0
-    return counts
-
-
 def flip_shares(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """texts x classes x classes: the share of prefixes that take a text from the first class to the second."""
     class_before, class_after = before.argmax(axis=1), after.argmax(axis=2)
