@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from geobias.checks import shorten, suggest
+from geobias.checks import describe_choices, shorten, suggest
 from geobias.errors import InputError
+from geobias.world import read_rows
 
 HELP = "Use a code (FR, FRA) or an English name (France)."
 ANTARCTIC = "AN"  # GeoNames' code of the continent where nobody lives
@@ -141,18 +142,9 @@ def list_other_names(code: str) -> list[str]:
 
 def find_continent(text: str, available: Mapping[str, str]) -> str:
     """Return the code of a continent given by code or name; raise InputError for another text."""
-    by_name = {fold_country(name): code for code, name in available.items()}
-    by_name |= {code.casefold(): code for code in available}
-    folded = fold_country(text)
-    if folded in by_name:
-        return by_name[folded]
-    near = dict.fromkeys(by_name[name] for name in suggest(folded, by_name, most=MOST_SUGGESTIONS))
-    hint = (
-        f"Did you mean {_join(_label(near, available))}?"
-        if near
-        else f"Choose from: {', '.join(_label(available, available))}."
-    )
-    raise InputError(f"Unknown continent {shorten(text)!r}. {hint}")
+    if code := _match_available(text, available):
+        return code
+    raise InputError(f"Unknown continent {shorten(text)!r}. {describe_choices(text, _label(available, available))}")
 
 
 def fold_country(text: str) -> str:
@@ -194,9 +186,9 @@ def _load_codes() -> dict[str, str]:
 @cache
 def _load_names() -> dict[str, str]:
     """Codes by every folded name: the other names, then GeoNames' own, which take precedence."""
-    text = resources.files("geobias.world").joinpath("data/country_aliases.tsv").read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines()[1:])
-    aliases = {fold_country(name): code for code, names in rows for name in names.split(";")}
+    aliases = {
+        fold_country(name): code for code, names in read_rows("country_aliases.tsv") for name in names.split(";")
+    }
     return aliases | {fold_country(name): code for code, name in load_country_names().items()}
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import lzma
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,6 +16,7 @@ from pathlib import Path
 from geobias.checks import check_name, check_number, describe_choices, shorten
 from geobias.errors import InputError
 from geobias.files import DELIMITERS, find_delimiter, first_line, parse_lines, parse_named_rows, read_text
+from geobias.world import read_rows
 
 NO_TOPIC = "words"
 PARTS_OF_SPEECH = ("adjective", "noun", "verb")
@@ -116,10 +116,9 @@ def check_words(words: Iterable[Word], source: str = "The list of words") -> tup
             differing = next(each for each in PROPERTIES if getattr(first, each) != getattr(word, each))
             raise InputError(f"{source} has two {PROPERTIES[differing]} for {word.word!r} ({word.topic}). Keep one.")
     distinct = tuple(by_name.values())
-    empty = [word for word in distinct if not isinstance(word.word, str) or not word.word.strip()]
-    if empty:
-        raise InputError(f"{source} has a word that is empty or not a text: {empty[0].word!r}.")
     for number, word in enumerate(distinct, 1):
+        if not isinstance(word.word, str) or not word.word.strip():
+            raise InputError(f"{source} has a word that is empty or not a text: {word.word!r}.")
         _check_word(word, f"{source}, word {number}")
     if len(distinct) < 2:
         raise InputError(f"{source} has {len(distinct)} distinct word(s). At least two are needed.")
@@ -129,6 +128,4 @@ def check_words(words: Iterable[Word], source: str = "The list of words") -> tup
 @cache
 def load_valence() -> dict[str, float]:
     """The mean rating of each word in lower case, from -4 (most unfavourable) to 4 (most favourable)."""
-    content = resources.files("geobias.world").joinpath("data/valence.tsv.xz").read_bytes()
-    lines = lzma.decompress(content).decode("utf-8").splitlines()[1:]
-    return {word: float(rating) for word, rating in (line.split("\t") for line in lines)}
+    return {word: float(rating) for word, rating in read_rows("valence.tsv.xz")}
