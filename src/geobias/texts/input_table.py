@@ -17,6 +17,7 @@ import codecs
 import gzip
 import json
 import os
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,11 +25,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from geobias.checks import find_unusable_character, shorten
+from geobias.checks import shorten
 from geobias.errors import InputError
 from geobias.files import decode_text, parse_rows, read_bytes, sniff_delimiter
 
 HUB_PATH, DATASET = "hf://", "datasets:"
+_HUB_FILE = re.compile(r"hf://datasets/([^/@]+/[^/@]+)(?:@(refs/[^/]+/[^/]+|(?!refs/)[^/]+))?/(.+)")
 
 
 def is_hub_name(source: object) -> bool:
@@ -41,21 +43,16 @@ def fetch_hub_file(path: str) -> Path:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    parts = path.removeprefix(HUB_PATH).split("/")
-    if len(parts) > 2 and parts[2].endswith("@refs"):  # refs/pr/1, refs/convert/parquet
-        parts[2:5] = ["/".join(parts[2:5])]
-    if parts[0] != "datasets" or len(parts) < 4 or not all(parts):
+    match = _HUB_FILE.fullmatch(path)
+    if match is None:
         raise InputError(f"{path} is not a file of a dataset. Write hf://datasets/OWNER/NAME/FILE.")
-    name, _, revision = parts[2].partition("@")
+    name, revision, file = match.groups()
     try:
-        file = hf_hub_download(
-            f"{parts[1]}/{name}", "/".join(parts[3:]), repo_type="dataset", revision=revision or None
-        )
+        return Path(hf_hub_download(name, file, repo_type="dataset", revision=revision))
     except (HfHubHTTPError, HFValidationError, OSError) as error:
         raise InputError(
             f"Cannot read {path} ({_shorten(error)}). Check the path, the network and your login."
         ) from None
-    return Path(file)
 
 
 def load_hub_dataset(name: str) -> Any:
@@ -112,10 +109,6 @@ class InputTable:
     column: Callable[[str], Iterable[Any]]
 
     def __post_init__(self) -> None:
-        for number, name in enumerate(self.names or (), 1):
-            problem = find_unusable_character(name)
-            if problem:
-                raise InputError(f"{self.title}: column {number} ({shorten(name)!r}) has {problem}: rename it.")
         for name, count in Counter(self.names).items():
             if count > 1 and name:  # spreadsheets leave columns without a name
                 raise InputError(f"{self.title} has {count} columns named {shorten(name)!r}: rename all but one.")
@@ -131,24 +124,24 @@ def read_table(source: Any) -> InputTable:
     title = f"The text file {path}"
     packed = path.name.lower().endswith(".gz")
     kind = Path(path.name.lower().removesuffix(".gz")).suffix
-    if kind == ".parquet":
-        if packed:
-            raise InputError(f"{title} is a gzipped Parquet file. Extract it with gunzip and pass the .parquet file.")
-        return _parquet(_content(path, title), str(path), title)
     if kind in OTHER_FORMATS:
         raise InputError(f"{title} is {OTHER_FORMATS[kind]}.")
-    text = decode_text(_content(path, title, packed), title)
+    content = _content(path, title, packed)
+    if kind == ".parquet":
+        return _parquet(content, str(path), title)
+    text = decode_text(content, title)
     if kind in (".csv", ".tsv"):
         delimiter = "\t" if kind == ".tsv" else sniff_delimiter(text)
         header, *rows = (cells for _, cells in parse_rows(text, title, delimiter))
         names = tuple(cell.strip() for cell in header)
         return InputTable(str(path), title, names, lambda name: [row[names.index(name)] for row in rows])
     if kind == ".json" and text.lstrip().startswith("["):
-        return _from_list(_json_array(text, title), str(path), title, "object")
+        return _from_list(_parse_json(text, title), str(path), title)
     # Lines end at a line feed only: other marks that Python takes for line ends may stand inside a text.
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     if kind in (".jsonl", ".ndjson", ".json"):
-        return _records(_objects(lines, title), str(path), title)
+        objects = [_parse_json(line, f"{title}, line {n}") for n, line in enumerate(lines, 1) if line.strip()]
+        return _records(objects, str(path), title)
     return InputTable(str(path), title, None, lambda _: list(lines))
 
 
@@ -170,34 +163,13 @@ def _content(path: Path, title: str, packed: bool = False) -> bytes:
     return content
 
 
-def _json_array(text: str, title: str) -> list[Any]:
+def _parse_json(text: str, title: str) -> Any:
     try:
-        rows = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{title} is not valid JSON ({error}). Fix it or write it again.") from None
-    if not rows:
-        raise InputError(f"{title} has an empty array. Use an array of texts or of objects.")
-    return list(rows)
-
-
-def _objects(lines: list[str], title: str) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"{title} has invalid JSON in line {number} ({error}). Each line must be one object. A .json file may "
-                "also be one array of objects or texts."
-            ) from None
-        if not isinstance(row, dict):
-            raise InputError(
-                f"{title} has no JSON object in line {number}. Each line must be one, such as " + '{"text": "..."}.'
-            )
-        rows.append(row)
-    return rows
+        raise InputError(
+            f"{title} is not valid JSON ({error}). Use one array of texts or objects, or one object in each line."
+        ) from None
 
 
 def _parquet(content: bytes, source: str, title: str) -> InputTable:
@@ -237,21 +209,21 @@ def _from_memory(data: Any) -> InputTable:
             keys = {str(name): name for name in names}  # pandas names columns by numbers too
             return InputTable(source, title, tuple(map(str, names)), lambda name: _values(data[keys[name]]))
         if isinstance(data, Sequence) or hasattr(data, "tolist") or hasattr(data, "to_list"):
-            return _from_list(_values(data), source, title, "dict")
+            return _from_list(_values(data), source, title)
     raise InputError(f"{title} cannot be read. Pass a path, a list of texts or dicts, a DataFrame or a Dataset.")
 
 
-def _from_list(values: list[Any], source: str, title: str, noun: str) -> InputTable:
-    """A table from a list of mappings, which `noun` names, or of texts."""
+def _from_list(values: list[Any], source: str, title: str) -> InputTable:
+    """A table from a list of mappings or of texts."""
     if not values or not isinstance(values[0], Mapping):
         return InputTable(source, title, None, lambda _: values)
-    for number, row in enumerate(values, 1):
-        if not isinstance(row, Mapping):
-            raise InputError(f"{title} has no {noun} in row {number}. Every row must be one.")
     return _records(values, source, title)
 
 
-def _records(rows: Sequence[Mapping[str, Any]], source: str, title: str) -> InputTable:
+def _records(rows: Sequence[Any], source: str, title: str) -> InputTable:
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise InputError(f"{title}: row {number} is {shorten(str(row))}. Every row must be an object.")
     names = dict.fromkeys(str(name) for row in rows for name in row)
     return InputTable(source, title, tuple(names), lambda name: [row.get(name) for row in rows])
 
