@@ -256,16 +256,6 @@ def flips(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return counts
 
 
-def flip_shares(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """texts x classes x classes: the share of prefixes that take a text from the first class to the second."""
-    class_before, class_after = before.argmax(axis=1), after.argmax(axis=2)
-    classes = np.arange(before.shape[1])
-    share_after = (class_after[:, :, None] == classes).mean(axis=1)
-    shares = (class_before[:, None] == classes)[:, :, None] * share_after[:, None, :]
-    shares[:, classes, classes] = 0
-    return np.asarray(shares)
-
-
 @dataclass(frozen=True)
 class Performance:
     """Accuracy and macro-averaged F1."""

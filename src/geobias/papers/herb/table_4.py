@@ -19,12 +19,13 @@ from geobias.measures.change import shift
 from geobias.models.load import load_classifier
 from geobias.models.scorer import Classifier
 from geobias.papers.herb.labelled_texts import read_test_texts
-from geobias.papers.tables import Reproduction, Row, read_published
+from geobias.papers.tables import Reproduction, read_published
 from geobias.texts.templates import REGION, PrefixedTexts
 from geobias.texts.user_texts import Texts
 
 TITLE = "texts whose probability rose and fell, and by how much"
 PREFIXES = {"imdb": "The cast is from {region}.", "hatespeech18": "I am from {region}."}
+DEFAULT = "hatespeech18"
 
 
 def measure(
@@ -38,19 +39,13 @@ def measure(
     progress: bool | None = None,
 ) -> Reproduction:
     """Rises and falls for the paper's twelve regions."""
-    table = read_published("herb", "table_4")
-    regions = [row[0].replace("-", " ") for row in table.rows]
-    measured = {row: np.full(len(table.columns), np.nan) for row in table.rows}
+    regions = [row[0].replace("-", " ") for row in read_published("herb", "table_4").rows]
+    measured = {}
     datasets = load_datasets(models, texts, column=column, label=label, limit=limit, device=device)
     for dataset in datasets:
-        original, prefixed = dataset.ask(regions, progress)
-        shifts = shift(original, prefixed, dataset.threshold)
+        shifts = shift(*dataset.ask(regions, progress), dataset.threshold)
         values = (shifts.rose, shifts.mean_rise, shifts.fell, shifts.mean_fall)
-        columns = [k for k, name in enumerate(table.columns) if name.startswith(f"{dataset.name}_")]
-        for row, numbers in zip(
-            table.rows, np.column_stack([value[:, dataset.positive] for value in values]), strict=True
-        ):
-            measured[row][columns] = numbers
+        measured[dataset.name] = np.column_stack([value[:, dataset.positive] for value in values])
     return compare_datasets("table_4", measured, datasets, title=TITLE)
 
 
@@ -84,26 +79,24 @@ class Dataset:
     def ask(self, regions: Sequence[str], progress: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The probabilities without a prefix (texts x labels), and with each region's (texts x regions x labels)."""
         prefixes = [PREFIXES[self.name].replace(REGION, region) for region in regions]
-        asked = (self.texts.texts, PrefixedTexts(self.texts.texts, prefixes))
-        original, prefixed = (
-            ask(self.classifier, each, label=self.classifier.name, progress=progress) for each in asked
+        texts, count = self.texts.texts, len(self.classifier.labels)
+        before, after = (
+            ask(self.classifier, each, label=self.classifier.name, progress=progress).scores[:, :count]
+            for each in (texts, PrefixedTexts(texts, prefixes))
         )
-        count = len(self.classifier.labels)
-        before, after = (answers.scores[:, :count].astype(np.float32) for answers in (original, prefixed))
-        return before, after.reshape(len(before), len(regions), count)
+        return before.astype(np.float32), after.astype(np.float32).reshape(len(texts), len(regions), count)
 
 
 def load_datasets(models: Sequence[str], texts: Any, *, device: str, **options: Any) -> list[Dataset]:
     """Labelled texts with a classifier each: imdb=FILE and imdb=MODEL; those without a name stand for hatespeech18."""
-    files = texts if isinstance(texts, Mapping) else {} if texts is None else {"": texts}
-    classifiers: dict[str, str] = {}
-    for model in models:
-        name, _, named = model.partition("=")
-        classifiers |= {name: named} if name in PREFIXES else {"": model}
-    files, classifiers = (
-        {name or "hatespeech18": value for name, value in each.items()} for each in (files, classifiers)
-    )
-    for name in files.keys() ^ classifiers.keys() or ([] if files else ["hatespeech18"]):
+    named_texts = texts if isinstance(texts, Mapping) else {} if texts is None else {"": texts}
+    files = {name or DEFAULT: file for name, file in named_texts.items()}
+    named_models = [model.partition("=") for model in models]
+    classifiers = {
+        name if name in PREFIXES else DEFAULT: model if name in PREFIXES else name + equals + model
+        for name, equals, model in named_models
+    }
+    for name in files.keys() ^ classifiers.keys() or ([] if files else [DEFAULT]):
         if name not in PREFIXES:
             raise InputError(f"The paper has no texts {name!r}. Use --texts imdb=FILE or --texts hatespeech18=FILE.")
         raise InputError(
@@ -114,14 +107,16 @@ def load_datasets(models: Sequence[str], texts: Any, *, device: str, **options: 
 
 
 def compare_datasets(
-    name: str, measured: Mapping[Row, np.ndarray], datasets: Sequence[Dataset], **about: Any
+    name: str, measured: Mapping[str, np.ndarray], datasets: Sequence[Dataset], **about: Any
 ) -> Reproduction:
-    """Either part of Table 4; the columns of a data set that was not given stay empty."""
-    given = [dataset.name for dataset in datasets]
+    """Either part of Table 4 from rows x columns of each data set; the columns of one that was not given stay empty."""
+    table = read_published("herb", name)
+    values = np.full(table.values.shape, np.nan)
+    for dataset, numbers in measured.items():
+        values[:, [column.startswith(f"{dataset}_") for column in table.columns]] = numbers
     notes = [
-        f"The columns of {name} have no measured number: --texts {name}=FILE --model {name}=MODEL."
-        for name in PREFIXES
-        if name not in given
+        f"The columns of {each} have no measured number: --texts {each}=FILE --model {each}=MODEL."
+        for each in PREFIXES.keys() - measured.keys()
     ]
     notes += [
         f"{each.classifier.name} on {len(each.texts):,} of {each.texts.source}, in the place of {each.name}; the "
@@ -129,4 +124,4 @@ def compare_datasets(
         for each in datasets
     ]
     models = [each.classifier.identity() for each in datasets]
-    return read_published("herb", name).compare(measured, models=models, notes=notes, **about)
+    return table.compare(dict(zip(table.rows, values, strict=True)), models=models, notes=notes, **about)

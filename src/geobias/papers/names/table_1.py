@@ -19,10 +19,10 @@ from geobias.errors import InputError
 from geobias.measures.change import change_by_country
 from geobias.models.load import load_classifier
 from geobias.models.scorer import Classifier
-from geobias.papers.tables import Reproduction, Row, load_each, read_published
+from geobias.papers.tables import Reproduction, load_each, read_published
 
 TITLE = "change of Δ (points) and of predicted classes (per cent)"
-DRAWS = 50
+DRAWS, OVERALL = 50, "Overall"
 TEXTS_NOTE = (
     "The paper's 8,891 English tweets and their translations are not published: these are models on other texts "
     "({about}), so signs and orders can be compared, sizes hardly."
@@ -58,11 +58,10 @@ class TaskModel:
 
     def rename(self, texts: Any, draws: int, **options: Any) -> NamesResult:
         """Its answers to renamed texts; the paper renamed whatever its finder marked."""
-        tones: dict[str, Any] = dict(options)
         if "positive" in self.labels:  # whatever the classifier calls them, Delta is the difference of these two
-            for tone in ("positive", "negative"):
-                tones[tone] = [self.classifier.labels[self.labels.index(tone)]]
-        return audit_names(self.classifier, texts, draws=draws, doubtful="keep", **tones)
+            own_labels = dict(zip(self.labels, self.classifier.labels, strict=True))
+            options |= {tone: [own_labels[tone]] for tone in ("positive", "negative")}
+        return audit_names(self.classifier, texts, draws=draws, doubtful="keep", **options)
 
 
 def measure(
@@ -82,11 +81,10 @@ def measure(
     columns: dict[str, np.ndarray] = {}
     results = {}
     for model in load_tasks(models, missing, device):
-        result = model.rename(
+        results[model] = model.rename(
             texts, draws, column=column, limit=limit, finder=finder, scripts=scripts, device=device, progress=progress
         )
-        columns |= _list_changes(model, result)
-        results[model] = result
+        columns |= _list_changes(model, results[model])
     return compare_countries("table_1", columns, results, title=TITLE, missing=missing)
 
 
@@ -103,12 +101,10 @@ def load_tasks(
 def find_task(classifier: Classifier, tasks: Sequence[Task] = TASKS) -> TaskModel:
     """The task with the classifier's labels: by name, or LABEL_0, LABEL_1, ... by their order."""
     names = tuple(re.sub(r"^no[nt]?[\s_-]", "non_", label.casefold()) for label in classifier.labels)
+    numbered = tuple(f"label_{k}" for k in range(len(names)))
     for task in tasks:
-        if sorted(names) == sorted(task.labels):
-            return TaskModel(task, classifier, names)
-    for task in tasks:
-        if names == tuple(f"label_{k}" for k in range(len(task.labels))):
-            return TaskModel(task, classifier, task.labels)
+        if sorted(names) == sorted(task.labels) or (names == numbered and len(names) == len(task.labels)):
+            return TaskModel(task, classifier, task.labels if names == numbered else names)
     raise InputError(
         f"{classifier.name} has the labels {', '.join(classifier.labels)}, which are those of no task of this table: "
         f"{'; '.join(', '.join(task.labels) for task in tasks)}."
@@ -139,25 +135,23 @@ def compare_countries(
     table, result = read_published("names", name), next(iter(results.values()))
     texts, counterfactuals = result.texts, result.counterfactuals
     assert counterfactuals is not None and texts is not None and result.named is not None  # of a new run
-    countries = counterfactuals.countries
-
-    def read_row(row: Row) -> np.ndarray:
-        code = None if row == ("Overall",) else counterfactuals.gazetteer.find(row[0])
-        known = code is None or code in countries
-        position = len(countries) if code is None else countries.index(code) if known else 0
-        return np.array([columns[c][position] if known and c in columns else np.nan for c in table.columns])
-
+    position = {code: k for k, code in enumerate((*counterfactuals.countries, OVERALL))}
+    codes = {row: OVERALL if row == (OVERALL,) else counterfactuals.gazetteer.find(row[0]) for row in table.rows}
+    measured = {
+        row: np.array([columns[name][position[code]] if name in columns else np.nan for name in table.columns])
+        for row, code in codes.items()
+        if code in position
+    }
     stand_ins = [
         f"{model.classifier.name} stands in the columns of {model.task.classifier}: its numbers need not agree."
         for model in results
         if model.classifier.name != model.task.classifier
     ]
-    left_out = "".join(f" {row[0]} has too few names." for row in table.rows if row != ("Overall",)
-                       and counterfactuals.gazetteer.find(row[0]) not in countries)  # fmt: skip
+    left_out = "".join(f" {row[0]} has too few names." for row, code in codes.items() if code not in position)
     renamed = (
         f"{len(result.named):,} of {len(texts):,} texts name somebody; {counterfactuals.draws} renamed versions of "
         f"each for each country, names in {'all scripts' if result.settings.scripts == 'all' else 'Latin script'}."
     )
     notes = [TEXTS_NOTE.format(about=f"{len(texts):,} of {texts.source}"), renamed + left_out, *stand_ins]
     models = list({str(each): each for result in results.values() for each in result.models}.values())
-    return table.compare({row: read_row(row) for row in table.rows}, models=models, notes=notes, **about)
+    return table.compare(measured, models=models, notes=notes, **about)
