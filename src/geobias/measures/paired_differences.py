@@ -206,8 +206,7 @@ class CountedMean(NamedTuple):
 
     design: CrossedVariance
     values: ValueSums
-    coefficients: np.ndarray
-    """measures x countries."""
+    coefficients: np.ndarray  # measures x countries
 
     @property
     def value(self) -> np.ndarray:

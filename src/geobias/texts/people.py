@@ -249,16 +249,11 @@ def _group_by_person(names: Sequence[Name]) -> list[list[Name]]:
 
 
 def _mention_person(name: Name, fullest: Name, gazetteer: Gazetteer) -> Mention:
-    if len(name.words) > 1:
-        return _mention(name, "first", "last")
     if len(fullest.words) > 1:
         is_last = name.folded == {_fold(name.text, fullest.words_at[-1])}
     else:
         is_last = gazetteer.is_last(name.words[0]) and not gazetteer.is_first(name.words[0])
-    return _mention(name, "last" if is_last else "first")
-
-
-def _mention(name: Name, *parts: str) -> Mention:
+    parts = ("first", "last") if len(name.words) > 1 else ("last",) if is_last else ("first",)
     return Mention(name.words_at[0][0], name.words_at[-1][1], parts, _case(name))
 
 

@@ -21,7 +21,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import resources
 from itertools import islice, pairwise
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ from geobias.checks import LONGEST_NAME, describe_choices, find_unusable_charact
 from geobias.errors import InputError
 from geobias.texts.input_table import InputTable, read_table
 from geobias.texts.people import Span
-from geobias.world.gazetteer import Gazetteer, load_gazetteer
+from geobias.world.gazetteer import load_gazetteer
 
 BLANK = "(blank)"
 LONGEST_TEXT = 1_000_000  # characters: what spaCy's pipelines take, and more than any classifier reads
@@ -342,9 +342,5 @@ def _looks_like_name(tokens: Sequence[str], position: int) -> bool:
         return False
     if position > 0 and tokens[position - 1] not in _SENTENCE_END:
         return len(word) > 1 or not word.isascii()  # "I" is no name
-    return _load_names().is_first(word) or _load_names().is_last(word)
-
-
-@cache
-def _load_names() -> Gazetteer:
-    return load_gazetteer("all")
+    names = load_gazetteer("all")
+    return names.is_first(word) or names.is_last(word)

@@ -135,6 +135,7 @@ class Gazetteer:
         return best
 
 
+@cache
 def load_gazetteer(scripts: str = "latin") -> Gazetteer:
     """The bundled names, in Latin script or in all scripts."""
     return Gazetteer(scripts, *_bundled_names())
