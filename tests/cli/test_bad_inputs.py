@@ -101,8 +101,6 @@ TEXTS = [
     texts("spans-beyond", "a.csv", 'text,s\nhi,"[[0, 3]]"\n', "[0, 3] must have 0 <= start < end <= 2", "--spans", "s"),
     texts("spans-overlap", "a.csv", 'text,s\nJohn,"[[0, 3], [2, 4]]"\n', "[0, 3] and [2, 4] overlap", "--spans", "s"),
     texts("spans-no-list", "a.csv", "text,s\nJohn,0-3\n", "'0-3' must be a list such as [[0, 5]]", "--spans", "s"),
-    texts("spans-long", "a.jsonl", json.dumps({"text": "a" * 2000, "s": [[0, 1500]]}),
-          "the span [0, 1500] is longer than 1,000 characters", "--spans", "s"),
     texts("label-blank", "a.csv", "text,y\nJohn,\n", "row 1, column 'y': the label is blank", "--label", "y"),
     texts("parquet-cut", "a.parquet", parquet(text=["a"] * 100)[:-20], "a.parquet is damaged or not a Parquet file"),
     texts("parquet-dates", "a.parquet", parquet(text=["a"], id=pa.array([2**60], pa.timestamp("us"))),

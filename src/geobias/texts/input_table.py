@@ -20,7 +20,7 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,6 @@ def _shorten(error: Exception) -> str:
 _SPREADSHEET = "a spreadsheet. Save it as CSV, or pass pandas.read_excel(path) in Python"
 _DOCUMENT = "a document. Copy its texts into a CSV file, or into a text file with one text per line"
 _ARCHIVE = "an archive. Extract it and pass one of its files"
-ROWS_AT_ONCE = 100  # of a Parquet file, of which `--limit` may need the first only
 OTHER_FORMATS = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), _SPREADSHEET),
     **dict.fromkeys((".docx", ".doc", ".odt", ".pdf", ".rtf"), _DOCUMENT),
@@ -101,12 +100,12 @@ OTHER_FORMATS = {
 
 @dataclass(frozen=True)
 class InputTable:
-    """Columns by name, read as far as they are used; without names there are only texts, which any name returns."""
+    """Columns by name; without names there are only texts, which any name returns."""
 
     source: str  # for settings: the path, or the kind of data
     title: str  # for messages: how a sentence about it begins
     names: tuple[str, ...] | None
-    column: Callable[[str], Iterable[Any]]
+    column: Callable[[str], list[Any]]
 
     def __post_init__(self) -> None:
         for name, count in Counter(self.names).items():
@@ -176,24 +175,18 @@ def _parquet(content: bytes, source: str, title: str) -> InputTable:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    def describe_error(error: Exception) -> InputError:
-        reason = str(error).strip().splitlines()[0].rstrip(".")
-        return InputError(f"{title} is damaged or not a Parquet file ({reason}). Write it again.")
-
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         names = tuple(file.schema_arrow.names)
     except (pa.ArrowException, OSError) as error:
-        raise describe_error(error) from None
+        raise InputError(f"{title} is damaged or not a Parquet file ({_shorten(error)}). Write it again.") from None
 
-    def column(name: str) -> Iterator[Any]:
+    def column(name: str) -> list[Any]:
         try:
-            for batch in file.iter_batches(ROWS_AT_ONCE, columns=[name]):
-                yield from batch.column(name).to_pylist()
-        except (pa.ArrowException, OSError) as error:
-            raise describe_error(error) from None
-        except (ValueError, OverflowError, KeyError) as error:  # a date beyond Python's, text that is not UTF-8
-            raise InputError(f"{title}: column {shorten(name)!r} cannot be read ({error}). Write it as text.") from None
+            return list(file.read(columns=[name]).column(name).to_pylist())
+        except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:  # a date beyond Python's
+            problem = f"cannot be read ({_shorten(error)}). Write the file again, the column as text"
+            raise InputError(f"{title}: column {shorten(name)!r} {problem}.") from None
 
     return InputTable(source, title, names, column)
 

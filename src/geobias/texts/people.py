@@ -15,10 +15,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from geobias.world.gazetteer import Gazetteer
 
@@ -159,7 +158,7 @@ class Name:
     def words(self) -> list[str]:
         return [self.text[start:end] for start, end in self.words_at]
 
-    @property
+    @cached_property
     def folded(self) -> frozenset[str]:
         return frozenset(_fold(self.text, span) for span in self.words_at)
 
@@ -224,27 +223,14 @@ def _group_by_person(names: Sequence[Name]) -> list[list[Name]]:
     next one after it ("Barack Obama ... Michelle Obama ... Obama": the last is Michelle).
     """
     groups: list[list[Name]] = []
-    spellings: list[set[frozenset[str]]] = []  # by group: the different sets of words of its names
-    groups_by_word: dict[str, set[int]] = defaultdict(set)
     for name in sorted(names, key=lambda name: (-len(name.words), name.words_at[0])):
-        start, folded = name.words_at[0][0], name.folded
-        first_mention = {
-            number: groups[number][0].words_at[0][0]
-            for number in sorted(groups_by_word[min(folded)])
-            if any(folded <= spelling for spelling in spellings[number])
-        }
-        if before := [number for number in first_mention if first_mention[number] < start]:
-            number = max(before, key=first_mention.__getitem__)
-        elif first_mention:
-            number = min(first_mention, key=first_mention.__getitem__)
+        fitting = [group for group in groups if any(name.folded <= other.folded for other in group)]
+        fitting.sort(key=lambda group: group[0].words_at[0])
+        before = [group for group in fitting if group[0].words_at[0] < name.words_at[0]]
+        if not fitting:
+            groups.append([name])
         else:
-            number = len(groups)
-            groups.append([])
-            spellings.append(set())
-        groups[number].append(name)
-        spellings[number].add(folded)
-        for word in folded:
-            groups_by_word[word].add(number)
+            (before[-1] if before else fitting[0]).append(name)
     return [sorted(group, key=lambda name: name.words_at[0]) for group in groups]
 
 

@@ -31,7 +31,7 @@ PERSON, FIRST, SECOND = "{person}", "{first}", "{second}"
 YES_NO, NUMBER, CHOICE = KINDS = ("yes_no", "number", "choice")
 FAVOURABLE = {YES_NO: ("yes", "no"), NUMBER: ("high", "low"), CHOICE: ("yes", "no")}
 DEFAULT_ROLE, DEFAULT_DOMAIN = "person", "other"
-LONGEST_SCENARIO, LONGEST_ID = 20_000, 60  # characters
+LONGEST_ID = 60  # characters
 COLUMNS = ("text", "favourable", "domain", "paraphrase_of", "kind", "mirror_of", "role", "id")
 
 
@@ -142,8 +142,6 @@ def _parse_row(cells: Mapping[str, str], where: str, default_id: str) -> Scenari
     text, favourable = cells["text"], cells["favourable"].casefold()
     if not text:
         raise InputError(f"{where} has no text. Fill it in, or remove the row.")
-    if len(text) > LONGEST_SCENARIO:
-        raise InputError(f"{where}: the text has {len(text):,} characters; the limit is {LONGEST_SCENARIO:,}.")
     check_characters(text, f"{where}: the text")
     is_number = favourable in FAVOURABLE[NUMBER]
     kind = cells.get("kind", "") or (CHOICE if FIRST in text else NUMBER if is_number else YES_NO)

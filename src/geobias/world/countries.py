@@ -89,13 +89,8 @@ def match_country(text: str) -> str | None:
 
     Case, accents, punctuation, "the" and titles such as "Republic of" do not matter.
     """
-    codes, names = _load_codes(), _load_names()
-    if code := codes.get(re.sub(r"[\s.]", "", text).casefold()):
-        return code
-    for name in _list_forms(text):
-        if code := names.get(name):
-            return code
-    return None
+    code = _load_codes().get(re.sub(r"[\s.]", "", text).casefold())
+    return code or next(filter(None, map(_load_names().get, _list_forms(text))), None)
 
 
 def find_country(text: str, available: Mapping[str, str], absence: str) -> str:
