@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -96,12 +95,10 @@ def find_people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple
 def trim_spans(text: str, spans: Iterable[Span]) -> list[Span]:
     """One span for each name: without marks and possessives at its ends, and without links, handles and hashtags."""
     never = [match.span() for match in NEVER_NAMES.finditer(text)]
-    stops = [stop for _, stop in never]
     usable = []
     for start, end in spans:
-        next_never = bisect_right(stops, start)
-        if next_never < len(never) and never[next_never][0] < end:
-            end = max(never[next_never][0], start)  # what stands before it may be a name
+        links = (first for first, last in never if last > start)
+        end = min(end, max(next(links, end), start))  # what stands before a link may be a name
         for piece in _pieces(text, start, end):
             closing = SPAN_ENDS.search(text, piece[0] + 1, piece[1])
             first, last = _trim(text, piece[0], closing.start() if closing else piece[1])
