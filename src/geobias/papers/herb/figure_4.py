@@ -14,7 +14,7 @@ import numpy as np
 
 from geobias.audits.labels import label_tone
 from geobias.measures.change import predict_classes
-from geobias.papers.herb.table_4 import PREFIXES, Dataset, load_datasets
+from geobias.papers.herb.labelled_texts import PREFIXES, Dataset, load_datasets
 from geobias.papers.tables import Reproduction, choose_countries
 from geobias.texts.templates import NOWHERE, REGION
 

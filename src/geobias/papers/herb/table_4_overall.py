@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from geobias.measures.change import performance
-from geobias.papers.herb.table_4 import compare_datasets, load_datasets
+from geobias.papers.herb.labelled_texts import load_datasets
+from geobias.papers.herb.table_4 import compare_datasets
 from geobias.papers.tables import Reproduction, choose_countries
 
 TITLE = "accuracy and macro-F1 with every country's prefix"

@@ -21,8 +21,7 @@ from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.load import load
 from geobias.models.sources import locate_weights
 from geobias.models.training.finetuning import Hyperparameters, best_epoch, train_classifier
-from geobias.papers.herb.labelled_texts import divide_texts
-from geobias.papers.herb.table_4 import Dataset
+from geobias.papers.herb.labelled_texts import Dataset, divide_texts
 from geobias.papers.tables import Reproduction, Row, choose_countries, load_each, read_published
 from geobias.report.runs import slug
 from geobias.report.tables import interval

@@ -15,7 +15,8 @@ from geobias.audits.names.result import NamesResult
 from geobias.errors import InputError
 from geobias.models.load import load_perplexity_scorer
 from geobias.models.scorer import Scorer
-from geobias.papers.names.table_1 import DRAWS, TASKS, Task, TaskModel, compare_countries, load_tasks
+from geobias.papers.names.table_1 import DRAWS, compare_countries
+from geobias.papers.names.tasks import TASKS, Task, TaskModel, load_tasks
 from geobias.papers.tables import Reproduction
 
 TITLE = "local correlations with perplexity, pooled (x 100)"
