@@ -6,8 +6,12 @@ import lzma
 from importlib import resources
 
 
-def read_rows(name: str) -> list[list[str]]:
-    """The rows of a bundled table with tabs, packed or not, without its header."""
+def read_data(name: str) -> str:
+    """The content of a bundled file, packed or not."""
     content = resources.files("geobias.world").joinpath("data", name).read_bytes()
-    text = (lzma.decompress(content) if name.endswith(".xz") else content).decode("utf-8")
-    return [line.split("\t") for line in text.splitlines()[1:]]
+    return (lzma.decompress(content) if name.endswith(".xz") else content).decode("utf-8")
+
+
+def read_rows(name: str) -> list[list[str]]:
+    """The rows of a bundled table with tabs, without its header."""
+    return [line.split("\t") for line in read_data(name).splitlines()[1:]]

@@ -10,13 +10,12 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from geobias.checks import check_name, check_number, describe_choices, shorten
 from geobias.errors import InputError
 from geobias.files import DELIMITERS, find_delimiter, first_line, parse_lines, parse_named_rows, read_text
-from geobias.world import read_rows
+from geobias.world import read_data, read_rows
 
 NO_TOPIC = "words"
 PARTS_OF_SPEECH = ("adjective", "noun", "verb")
@@ -42,10 +41,9 @@ class Word:
 
 def herb_words() -> tuple[Word, ...]:
     """The paper's 112 words (HERB, appendices A and B), with their parts of speech and ratings."""
-    text = resources.files("geobias.world").joinpath("data/descriptions.json").read_text(encoding="utf-8")
     return rate_words(
         Word(entry["word"], topic, entry["substitute"], entry["part_of_speech"])
-        for topic, entries in json.loads(text).items()
+        for topic, entries in json.loads(read_data("descriptions.json")).items()
         for entry in entries
     )
 

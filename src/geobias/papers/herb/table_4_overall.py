@@ -33,11 +33,12 @@ def measure(
     countries = [region.name for region in choose_countries(())]
     measured = {}
     datasets = load_datasets(models, texts, column=column, label=label, limit=limit, device=device)
-    for dataset in datasets:
+    truths = [dataset.truth() for dataset in datasets]  # first: a wrong label is refused before hours of scoring
+    for dataset, truth in zip(datasets, truths, strict=True):
         original, prefixed = dataset.ask(countries, progress)
         measured[dataset.name] = np.array(
             [
-                astuple(performance(dataset.truth(), probabilities, dataset.threshold))
+                astuple(performance(truth, probabilities, dataset.threshold))
                 for probabilities in (original[:, None], prefixed)
             ]
         )
