@@ -86,14 +86,10 @@ class WordJackknife:
 
 
 def jackknife_words(measure: WordMeasure, words: int) -> WordJackknife:
-    """Compute a measure on all of at least two words, and without each of them."""
-    return WordJackknife(measure(np.arange(words)), leave_out_each_word(measure, words))
-
-
-def leave_out_each_word(measure: WordMeasure, words: int) -> np.ndarray:
-    """The measure without each word, in threads."""
+    """Compute a measure on all of at least two words, and without each of them, in threads."""
     kept_words = [np.delete(np.arange(words), word) for word in range(words)]
-    return np.stack(map_threaded(measure, kept_words, most=MOST_THREADS))
+    leave_one_out = np.stack(map_threaded(measure, kept_words, most=MOST_THREADS))
+    return WordJackknife(measure(np.arange(words)), leave_one_out)
 
 
 def _interval(
@@ -186,9 +182,8 @@ def _jackknife(
     def average_templates(words: np.ndarray) -> np.ndarray:
         return np.asarray(np.mean([measure(np.take(f, words, axis=1)) for f in likelihoods], axis=0))
 
-    leave_one_out = leave_out_each_word(average_templates, likelihoods.shape[-1])
+    jackknife = jackknife_words(average_templates, likelihoods.shape[-1])
     by_template = np.stack([measure(f) for f in likelihoods])
-    jackknife = WordJackknife(by_template.mean(axis=0), leave_one_out)
     return RegionJackknife(names, rows, jackknife, template_influence(by_template))
 
 
@@ -209,10 +204,9 @@ def estimate_centroid_distances(likelihoods: np.ndarray, siblings: Children) -> 
 
     words = likelihoods.shape[-1]
     by_template = measure_by_template(np.arange(words))
-    value = by_template.mean(axis=0)
     if words < FEWEST_WORDS:
-        return Estimates.unknown(value)
-    jackknife = WordJackknife(value, leave_out_each_word(lambda kept: measure_by_template(kept).mean(axis=0), words))
+        return Estimates.unknown(by_template.mean(axis=0))
+    jackknife = jackknife_words(lambda kept: measure_by_template(kept).mean(axis=0), words)
     influence = template_influence(by_template)
     distances = jackknife.estimate_distances(influence)
     against_mean = jackknife.transform(_centre).estimate_differences(_centre(influence))
