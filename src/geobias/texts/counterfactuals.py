@@ -54,7 +54,7 @@ class Counterfactuals(LazyTexts):
         self.draws, self.seed = draws, seed
         self.new_names = lru_cache(maxsize=256)(self._new_names)
         self.first_kinds = lru_cache(maxsize=16)(self._first_kinds)
-        self.versions = lru_cache(maxsize=1)(self._versions)
+        self.versions = lru_cache(maxsize=16)(self._versions)  # several threads iterate at once
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (self.texts, self.people, self.gazetteer, self.countries)
