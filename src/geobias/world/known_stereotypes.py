@@ -59,8 +59,10 @@ class KnownStereotype:
 def load_known_stereotypes() -> tuple[KnownStereotype, ...]:
     """SeeGULL's pairs of a country and an attribute, in the order of attributes."""
     return tuple(
-        KnownStereotype(code, attribute, *map(int, votes), float(rating) if rating else None)
-        for attribute, code, *votes, rating in read_rows("seegull.tsv.xz")
+        KnownStereotype(
+            code, attribute, int(yes), int(no), int(others_yes), int(others_no), float(rate) if rate else None
+        )
+        for attribute, code, yes, no, others_yes, others_no, rate in read_rows("seegull.tsv.xz")
     )
 
 
