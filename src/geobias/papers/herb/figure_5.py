@@ -67,7 +67,7 @@ def measure(
         order = training.shuffle_batches(len(examples), BATCH, seed=SEED, epoch=epoch)
         batches = [training.pad_batch(lm.tokenizer, *zip(*(examples[k] for k in rows), strict=True)) for rows in order]
         loss = training.train_epoch(
-            lm.model, batches, optimiser, epoch=epoch, seed=SEED, clip=None, label=lm.name, progress=progress
+            lm.model, batches, optimiser, epoch=epoch, seed=SEED, label=lm.name, progress=progress
         )
         after = audit()
         checkpoint.save(lm.model, optimiser, {"loss": loss, "scores": list_scores(after)})
