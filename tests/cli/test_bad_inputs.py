@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -69,17 +68,12 @@ def number(command: str, option: str, value: str, message: str) -> Case:
 
 TEXTS = [
     texts("empty", "a.csv", "", "The text file a.csv is empty."),
-    texts("blank", "a.txt", " \n\n", "The text file a.txt is empty."),
-    texts("binary", "a.csv", bytes(range(256)), "a.csv is not UTF-8 text (byte 128). Save it as UTF-8"),
     texts("utf16", "a.csv", "text\nété\n".encode("utf-16"), "a.csv is not UTF-8 text (byte 0)"),
-    texts("utf16-unmarked", "a.csv", "text\nJohn\n".encode("utf-16-le"), "a.csv has a NUL character in line 1"),
     texts("nul", "a.csv", "text\nJohn\na\0b\n", "a.csv has a NUL character in line 3"),
     texts("nul-json", "a.jsonl", '{"text": "a\\u0000"}\n', "row 1, column 'text': the text has a NUL character"),
     texts("header-alone", "a.csv", "\ufefftext\r\n", "a.csv has no texts: all 0 row(s) are blank."),
     texts("wrong-column", "a.csv", "tweet,n\na,1\n", "a.csv has no column 'text'. Its columns: tweet, n."),
-    texts("column-flood", "a.csv", f"{','.join(f'{FLOOD}{n}' for n in range(500))}\n", "and 480 more."),
     texts("option-column", "a.csv", "text\na\n", "has no column 'stars'. Its columns: text.", "--subset", "stars"),
-    texts("no-columns", "a.txt", "John\n", "so --spans s cannot be used", "--spans", "s"),
     texts("two-columns", "a.csv", "text,text\na,b\n", "a.csv has 2 columns named 'text': rename all but one."),
     texts("ragged", "a.csv", "text,n\r\na,1\r\nb\r\n", "a.csv has 1 cell(s) in line 3 but 2 in the header"),
     texts("quotes", "a.tsv", 'text\tn\n"a" b\t1\n', "a.tsv has broken quoting in the row that starts in line 2"),
@@ -95,9 +89,6 @@ TEXTS = [
     texts("half-label", "a.jsonl", f'{{"text": "a", "y": ["{HALF}"]}}', "row 1, column 'y': the value", "--label", "y"),
     texts("half-spans", "a.jsonl", f'{{"text": "a", "s": "{HALF}"}}', "must be a list such as", "--spans", "s"),
     texts("long", "a.csv", f"text\na\n{'John Smith ' * 100_000}\n", "row 2, column 'text': the text has 1,100,000"),
-    texts("10-mb", "a.csv", f"text,n\n{'a' * 10_000_000},1\n", "row 1, column 'text': the text has 10,000,000"),
-    texts("long-with-spans", "a.jsonl", json.dumps({"text": "a " * 600_000, "s": [[0, 1]]}),
-          "row 1, column 'text': the text has 1,200,000 characters; the limit is 1,000,000", "--spans", "s"),
     texts("spans-beyond", "a.csv", 'text,s\nhi,"[[0, 3]]"\n', "[0, 3] must have 0 <= start < end <= 2", "--spans", "s"),
     texts("spans-overlap", "a.csv", 'text,s\nJohn,"[[0, 3], [2, 4]]"\n', "[0, 3] and [2, 4] overlap", "--spans", "s"),
     texts("spans-no-list", "a.csv", "text,s\nJohn,0-3\n", "'0-3' must be a list such as [[0, 5]]", "--spans", "s"),
@@ -108,7 +99,6 @@ TEXTS = [
     texts("parquet-none", "a.parquet", "text\na\n", "a.parquet is damaged or not a Parquet file"),
     texts("parquet-packed", "a.parquet.gz", b"x", "a.parquet.gz is damaged or not gzipped"),
     texts("gz-cut", "a.csv.gz", gzip.compress(b"text\nJohn\n" * 99)[:-9], "a.csv.gz is damaged or not gzipped"),
-    texts("gz-none", "a.csv.gz", "text\nJohn\n", "a.csv.gz is damaged or not gzipped"),
     Case("texts-missing", ("names", "--texts", "none.csv"), "The text file none.csv does not exist."),
     Case("texts-folder", ("names", "--texts", "."), "The text file . cannot be read: Is a directory."),
     Case("texts-twice", ("names", "--texts", "a.csv", "--texts", "b.csv"), "Several --texts need a language each"),
@@ -116,35 +106,18 @@ TEXTS = [
 
 NAME_FILES = [
     words("empty", "", "The word file words.csv is empty."),
-    words("binary", bytes(range(256)), "words.csv is not UTF-8 text"),
-    words("utf16", "kind\nrude\n".encode("utf-16-le"), "words.csv has a NUL character in line 1"),
     words("ragged", "word,topic\nkind,a\nrude,b,c\n", "words.csv has 3 cell(s) in line 3 but 2 in the header"),
-    words("quotes", 'word,topic\n"kind,a\n', "words.csv has broken quoting in the row that starts in line 2"),
-    words("two-columns", "word,word\nkind,a\n", "words.csv has 2 columns named 'word'"),
     words("no-word", "word,topic\nkind,a\n,b\n", "words.csv has no word in line 3"),
     words("no-column", "adjective,topic\nkind,a\n", "words.csv has no column 'word'. Its first line is 'adjective"),
     words("one", "kind\n", "has 1 distinct word(s)"),
     words("long-line", f"kind\n{'a' * 200_000}\n", "words.csv, line 2: 'aaaa"),
-    words("long-cell", f"word,topic\nkind,a\nrude,{'b' * 200_000}\n", "line 3: 'bbbb"),
-    words("long-header", f"{'a' * 200_000},word\nb,kind\n", "words.csv has no column 'word'"),
     words("control", "kind\nru\x02de\n", "words.csv, line 2: 'ru\\x02de' has a control character at position 2"),
     tree("empty", "", "The region file tree.csv is empty."),
     tree("header-alone", "id,name,parent\n", "tree.csv has no regions"),
-    tree("nul", "id,name,parent\nr,Ro\0ot,\n", "tree.csv has a NUL character in line 2"),
-    tree("ragged", "id,name,parent\nr,Root,\na,Korea, South,r\n", "tree.csv has 4 cell(s) in line 3 but 3 in the"),
-    tree("quotes", 'id,name,parent\nr,"Root,\n', "tree.csv has broken quoting in the row that starts in line 2"),
-    tree("two-columns", "id,name,parent,name\nr,Root,,x\n", "tree.csv has 2 columns named 'name'"),
     tree("no-column", "id,name\nr,Root\n", "tree.csv has no column parent"),
-    tree("long", f"id,name,parent\nr,Root,\na,{'A' * 200_000},r\n", "tree.csv, line 3: 'AAAA"),
-    tree("control", "id,name,parent\nr,Root,\na,A\x03B,r\n", "tree.csv, line 3: 'A\\x03B' has a control character"),
     tree("orphan", f"id,name,parent\nr,Root,\na,A,{FLOOD}\n", "is not an id in the file"),
     names("empty", " \n", "The name file names.csv is empty."),
-    names("header-alone", "country,kind,name\n", "names.csv has no names"),
-    names("nul", "country,kind,name\nFR,last,Mar\0tin\n", "names.csv has a NUL character in line 2"),
-    names("ragged", "country,kind,name\nFR,last,a,b\n", "names.csv has 4 cell(s) in line 2 but 3 in the header"),
-    names("quotes", 'country,kind,name\nFR,last,"Martin\n', "names.csv has broken quoting in the row"),
     names("kind", f"country,kind,name\nFR,{FLOOD},Luc\n", "in line 2. Use male, female or last."),
-    names("long", f"country,kind,name\nFR,last,{'A' * 200_000}\n", "names.csv, line 2: 'AAAA"),
     names("control", "country;kind;name\nFR;last;Mar\x02tin\n", "names.csv, line 2: 'Mar\\x02tin' has a control"),
     Case("words-folder", ("regions", "--words", "."), "The word file . cannot be read: Is a directory."),
     Case("tree-missing", ("regions", "--tree", "none.csv"), "The region file none.csv does not exist."),
@@ -154,12 +127,7 @@ NAME_FILES = [
     Case("rule-spaces", ("gate", "run", "--rule", " a . " * 800), "must be PATH OP NUMBER"),
 ]  # fmt: skip
 
-PATH_OPTIONS = [
-    *(f"regions {option}" for option in ("--out", "--words", "--tree", "")),
-    *(f"names {option}" for option in ("--texts", "--gazetteer", "--finder", "--perplexity", "--out", "")),
-    *("downstream --texts", "gate run --rules", "gate run --junit", "reproduce herb 5 --texts"),
-    *("report ", "export ", "compare run ", "gate ", "audit --out", "export run --out"),
-]
+PATH_OPTIONS = ("regions --words", "names --texts", "names --out", "gate run --rules", "report ", "compare run ")
 ARGUMENTS = [
     *(
         Case(f"bytes-{command}".strip(), (*command.split(), NOT_UTF8), "The argument 'w\\xff.csv' is not valid UTF-8.")
@@ -167,14 +135,12 @@ ARGUMENTS = [
     ),
     *(
         Case(f"too-long-{command}".strip(), (*command.split(), TOO_LONG), "too long")
-        for command in ("regions --out", "regions --words", "regions ", "names --texts", "report ", "gate ")
+        for command in ("regions --out", "regions ", "names --texts", "gate ")
     ),
     Case("bytes-joined", ("names", f"--texts={NOT_UTF8}"), "'--texts=w\\xff.csv' is not valid UTF-8"),
     Case("bytes-language", ("names", "--texts", f"en={NOT_UTF8}"), "'en=w\\xff.csv' is not valid UTF-8"),
     Case("bytes-template", ("regions", "--template", NOT_UTF8), "is not valid UTF-8. Type it in UTF-8"),
     Case("bytes-prefix", ("downstream", "--prefix", NOT_UTF8), "is not valid UTF-8. Type it in UTF-8"),
-    Case("long-model", ("regions", FLOOD), "xxx…' has 5,000 characters; the limit is 4,096. Shorten it"),
-    Case("long-template", ("regions", "--template", "a " * 2500), "has 5,000 characters; the limit is 4,096"),
     Case("long-country", ("names", "--countries", "x" * 4000), "Unknown country 'xxx"),
     Case("long-rule", ("gate", "run", "--rule", "x" * 4000), "must be PATH OP NUMBER"),
     Case("escapes", ("regions", "./\x1b[31mred"), "There is no model folder ./\\x1b[31mred"),

@@ -39,7 +39,7 @@ REPEATED = {
     "allow",
     "rule",
 }  # others have commas
-FLAG_NAMES = {"subsets": "--subset", "templates": "--template", "send": "--yes"}  # where it is not the parameter's name
+FLAG_NAMES = {"subsets": "--subset", "templates": "--template"}  # where it is not the parameter's name
 METAVARS = {
     "ray": "auto|local|ADDRESS",
     "out": "PATH",
@@ -48,7 +48,6 @@ METAVARS = {
     "check": "BUNDLE",
     "perplexity": "MODEL",
     "to": "FORMAT",
-    "benchmark": "OWNER/NAME",
 } | dict.fromkeys(("texts", "gazetteer", "rules", "junit", "tree", "words", "scenarios", "train"), "FILE")
 LANGUAGE_FILE = "[LANGUAGE=]FILE"  # of texts that a function also takes as a dict by language; then it is repeated
 MORE_HELP = {
@@ -279,7 +278,6 @@ def run_overview(function: Function, values: Values) -> None:
     scope = [] if view.quiet or view.json else study.design.scope
     for line in scope:
         console().print(line, style="dim")
-    study.announce_long_run()
     assert folder is not None
     results = study.run().results.values()
     show_results(list(results), folder, view, lines=LINES_OF_SEVERAL - len(scope))

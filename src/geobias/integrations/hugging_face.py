@@ -1,4 +1,4 @@
-"""A run for the Hugging Face Hub: a section of the model card, metadata of README.md, and a pull request with them.
+"""A run for the Hugging Face Hub: a section of the model card, and metadata of README.md.
 
 A card says what was scored, the numbers with their intervals, and what they do not say. Example texts are left out:
 a card is public, and they may offend or be private.
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from geobias.audits.pages import find_run_folder, read_runs, reads_runs
+from geobias.audits.pages import find_run_folder, read_runs
 from geobias.audits.reports import RunNumber, describe, list_card_rows, list_summary_numbers
-from geobias.errors import GeobiasError, InputError
+from geobias.errors import InputError
 from geobias.files import check_replaceable, save_file
 from geobias.report.findings import state_verdict, with_role
 from geobias.report.runs import FinishedRun
@@ -25,30 +25,19 @@ from geobias.report.sentences import format_list, to_markdown
 if TYPE_CHECKING:
     from geobias.audits.finished_runs import Run
 
-CARD, MODEL_INDEX, EVAL_RESULTS = CARDS = ("card", "model-index", "eval-results")
+CARD, MODEL_INDEX = CARDS = ("card", "model-index")
 HEADING = "## Bias by place and nationality"
 NULL_LIMIT = "No clear difference does not mean no bias: other words, names or texts may show one."
 CLOSING = "These results describe the model on these words, names or texts, not the people of a place."
 TASKS = {"probabilities": "text-classification"}  # by the score of a model; all others are of language models
 DATASET = "geobias"
-REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 FIRST_LINE = "# Bias by place and nationality, measured by geobias."
-README = "README.md"
-TITLE = "Add the section on bias by place and nationality"
 
 
-@reads_runs
-def write_card(run: Run, *, to: str = CARD, out: str | Path | None = None, benchmark: str | None = None) -> str:
+def write_card(run: Run, *, to: str = CARD, out: str | Path | None = None) -> str:
     """A finished run as a section in Markdown, or its numbers as metadata in YAML; also into a file."""
-    if benchmark is not None and to != EVAL_RESULTS:
-        raise InputError("--benchmark needs --to eval-results or hub:OWNER/NAME. Use both, or neither.")
     runs = read_runs(find_run_folder(run))
-    if to == MODEL_INDEX:
-        text = render_model_index(runs)
-    elif to == EVAL_RESULTS:
-        text = render_eval_results(runs, benchmark)
-    else:
-        text = render_card(runs)
+    text = render_card(runs) if to == CARD else render_model_index(runs)
     if out is not None:
         check_replaceable(Path(out), is_card if to == CARD else is_hub_metadata)
         save_file(Path(out), text.encode())
@@ -141,44 +130,9 @@ def render_model_index(runs: Sequence[FinishedRun[Any]]) -> str:
     return f"{FIRST_LINE}\n{yaml.safe_dump({'model-index': index}, sort_keys=False, allow_unicode=True)}"
 
 
-def render_eval_results(runs: Sequence[FinishedRun[Any]], benchmark: str | None) -> str:
-    """The numbers of one model as entries for `.eval_results/`, each a task of `benchmark`, a dataset on the Hub."""
-    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-
-    if benchmark is None:
-        raise InputError("--to eval-results needs --benchmark OWNER/NAME: the dataset on the Hub that lists the tasks.")
-    if not REPOSITORY.fullmatch(benchmark):
-        raise InputError(f"--benchmark must be the id of a dataset, OWNER/NAME, not {benchmark!r}.")
-    numbers = list(_list_model_numbers(runs))
-    models = list(dict.fromkeys(number.model.name for _, number in numbers if number.model))
-    if len(models) > 1:
-        raise InputError(
-            f"A repository holds the results of one model; the run has {len(models)}: {', '.join(models)}. Run the "
-            "audit for one of them."
-        )
-    entries = [
-        EvalResultEntry(
-            dataset_id=benchmark,
-            task_id=".".join(part for part in number.parts if part != models[0]),
-            value=number.value,
-            date=run.description.finished,
-            notes=_describe_interval(run, number),
-        )
-        for run, number in numbers
-    ]
-    return f"{FIRST_LINE}\n{yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)}"
-
-
 def is_hub_metadata(text: str) -> bool:
     """Whether a file holds such metadata and may be replaced."""
     return text.startswith(FIRST_LINE)
-
-
-def _describe_interval(run: FinishedRun[Any], number: RunNumber) -> str:
-    version = f"geobias {run.result.versions['geobias']}"
-    if number.low is None or number.high is None:
-        return version
-    return f"95 % interval {number.low:.6g} to {number.high:.6g}; {version}"
 
 
 def _list_model_numbers(runs: Sequence[FinishedRun[Any]]) -> list[tuple[FinishedRun[Any], RunNumber]]:
@@ -186,66 +140,3 @@ def _list_model_numbers(runs: Sequence[FinishedRun[Any]]) -> list[tuple[Finished
     if not numbers:
         raise InputError("The run has no number that sums up one model. Use the card in Markdown.")
     return numbers
-
-
-def propose_card(repository: str, run: Run, *, benchmark: str | None, send: bool) -> str:
-    """Open a pull request with the card of a run, and return its URL; without `send` only show its files.
-
-    Reads README.md from the Hub. A section that geobias wrote before is replaced; all else stays.
-    """
-    from huggingface_hub import CommitOperationAdd, HfApi
-    from huggingface_hub.errors import HfHubHTTPError
-
-    api = HfApi()
-    files = {README: insert_section(_read_card(repository, api), write_card(run))}
-    if benchmark is not None:
-        files[".eval_results/geobias.yaml"] = write_card(run, to=EVAL_RESULTS, benchmark=benchmark)
-    if not send:
-        shown = [f"--- {path}\n{content}" for path, content in files.items()]
-        return "\n".join([*shown, f"Nothing was sent. Add --yes to open a pull request on {repository}."])
-    operations = [CommitOperationAdd(path, content.encode()) for path, content in files.items()]
-    try:
-        commit = api.create_commit(repository, operations, commit_message=TITLE, create_pr=True)
-    except (HfHubHTTPError, OSError) as error:
-        raise _explain_hub_error(repository, error) from None
-    return f"Pull request: {commit.pr_url}"
-
-
-def insert_section(readme: str, section: str) -> str:
-    """The text with the section at its end, or in place of the one that is there."""
-    if readme.count(HEADING) > 1:
-        raise InputError(f"README.md has the heading {HEADING!r} several times. Remove all but one.")
-    start = readme.find(HEADING)
-    if start < 0:
-        return f"{readme.rstrip()}\n\n{section}" if readme.strip() else section
-    end = readme.find(CLOSING, start)
-    if end < 0:
-        raise InputError(f"The section {HEADING!r} of README.md was edited: its last line is missing. Remove it first.")
-    return f"{readme[:start]}{section.rstrip()}{readme[end + len(CLOSING) :]}"
-
-
-def _read_card(repository: str, api: Any) -> str:
-    from huggingface_hub.errors import (
-        EntryNotFoundError,
-        HfHubHTTPError,
-        HFValidationError,
-        LocalEntryNotFoundError,
-    )
-
-    try:
-        return Path(api.hf_hub_download(repository, README)).read_text(encoding="utf-8")
-    except LocalEntryNotFoundError as error:  # no network: a card may be there, and must not be taken for none
-        raise _explain_hub_error(repository, error) from None
-    except EntryNotFoundError:
-        return ""
-    except HFValidationError:
-        raise InputError(f"{repository!r} is not the id of a repository. Write it as OWNER/NAME.") from None
-    except (HfHubHTTPError, OSError) as error:
-        raise _explain_hub_error(repository, error) from None
-
-
-def _explain_hub_error(repository: str, error: Exception) -> GeobiasError:
-    reason = " ".join(str(error).split())[:200]
-    return GeobiasError(
-        f"The Hub does not answer for {repository} ({reason}). Check the name, the network and `hf auth login`."
-    )
