@@ -84,3 +84,5 @@ def test_no_pair() -> None:
     one = np.ones((1, 3))
     assert np.isnan(herb.mean_distance(one))
     assert (herb.mean_absolute_differences(one) == 0).all()
+    with pytest.raises(ValueError, match="two points"):
+        herb.softmax_mean_distances(one, np.zeros((1, 1)))

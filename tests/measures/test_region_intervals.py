@@ -18,7 +18,7 @@ from geobias.measures.random_regions import (
     minimum_detectable_ratio,
     rows_by_level,
 )
-from geobias.measures.ranks import _rank_correlations, bootstrap_rank_correlations, kendalls_w, rank_intervals
+from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
 from geobias.measures.word_jackknife import (
     FLAT,
     SCORES,
@@ -258,21 +258,3 @@ def test_a_correlation_of_nothing_is_marked_as_often_as_it_should_be() -> None:
         outside += not found.low[0] <= 0 <= found.high[0]
     low, high = stats.binom.interval(0.999, 100, 0.06)  # a percentile interval of 60 regions is a little short
     assert low <= outside <= high
-
-
-def test_correlations_of_resamples_are_spearmans() -> None:
-    rng = np.random.default_rng(3)
-    codes = np.stack([rng.permutation(40), rng.integers(5, size=40), rng.integers(30, size=40)])
-    draws = rng.integers(40, size=(6, 40))
-    found = _rank_correlations(codes, draws)
-    for k, some in enumerate(draws):
-        for j in (1, 2):
-            expected = stats.spearmanr(codes[0][some], codes[j][some]).statistic
-            assert found[k, j - 1] == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_value_that_is_no_number_has_no_rank() -> None:
-    values = np.arange(12.0)
-    found = bootstrap_rank_correlations(values, {"known": values**2, "unknown": np.append(values[1:], np.nan)})
-    assert found.value[0] == pytest.approx(1.0)
-    assert np.isnan([found.value[1], found.low[1], found.high[1]]).all()

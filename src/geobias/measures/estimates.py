@@ -66,7 +66,9 @@ def find_standing_out(estimates: Sequence[Estimate]) -> list[bool]:
         distance = np.abs(value + value[standing_out].sum() / (n - standing_out.sum())).round(9)
         ratio = np.divide(distance, half_width, out=np.where(distance > 0, np.inf, 0), where=half_width > 0)
         p = np.where(standing_out, 0, 2 * ndtr(-NORMAL_QUANTILE * ratio))
-        if not standing_out.any() or benjamini_hochberg(p)[k] <= SIGNIFICANT:
+        ranked = np.sort(p)
+        rejected = ranked[ranked <= SIGNIFICANT * np.arange(1, n + 1) / n]
+        if not standing_out.any() or (len(rejected) and p[k] <= rejected[-1]):
             standing_out[k] = True
     return [bool(stands_out) for stands_out in standing_out]
 

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
 
-from geobias.measures.arrays import map_threaded
+from geobias.measures.arrays import as_index, compute_on_gpu, gpu_capacity, map_threaded, to_numpy
 from geobias.measures.estimates import Estimates, benjamini_hochberg, draw_counts, satterthwaite_df, t_quantile, t_test
 from geobias.measures.herb import (
     FORMS,
@@ -86,10 +88,16 @@ class WordJackknife:
 
 
 def jackknife_words(measure: WordMeasure, words: int) -> WordJackknife:
-    """Compute a measure on all of at least two words, and without each of them, in threads."""
-    kept_words = [np.delete(np.arange(words), word) for word in range(words)]
-    leave_one_out = np.stack(map_threaded(measure, kept_words, most=MOST_THREADS))
-    return WordJackknife(measure(np.arange(words)), leave_one_out)
+    """Compute a measure on all of at least two words, and without each of them."""
+    return WordJackknife(measure(np.arange(words)), leave_out_each_word(measure, words))
+
+
+def leave_out_each_word(measure: WordMeasure, words: int, *, at_once: int | None = None) -> np.ndarray:
+    """The measure without each word, in threads; with `at_once`, for so many sets of words in one call."""
+    kept_words = np.stack([np.delete(np.arange(words), word) for word in range(words)])
+    if at_once is None:
+        return np.stack(map_threaded(measure, kept_words, most=MOST_THREADS))
+    return np.concatenate([measure(kept_words[start : start + at_once]) for start in range(0, words, at_once)])
 
 
 def _interval(
@@ -160,12 +168,13 @@ def jackknife_regions(
     """Jackknife the affordable measures of all regions with a pair: the scores and, if wanted, the flat baseline."""
     rows = np.array([row for row, below in enumerate(children) if len(below) > 1])
 
-    def measure_scores(f: np.ndarray) -> np.ndarray:
+    def measure_scores(f: Any) -> np.ndarray:
         scores = herb_scores(descriptive_vectors(f), name_likelihoods, children)
-        return np.stack([variant[form][rows] for variant in (scores.c_w, scores.c_z) for form in FORMS])
+        variants = (scores.c_w, scores.c_z)
+        return np.stack([to_numpy(variant[form])[..., rows] for variant in variants for form in FORMS], axis=-2)
 
-    def measure_flat(f: np.ndarray) -> np.ndarray:
-        return flat_sparseness(descriptive_vectors(f), children)[None, rows]
+    def measure_flat(f: Any) -> np.ndarray:
+        return to_numpy(flat_sparseness(descriptive_vectors(f), children))[..., None, rows]
 
     has_scores, has_flat = find_affordable(likelihoods, children)
     by_measure: dict[str, RegionJackknife] = {}
@@ -177,14 +186,27 @@ def jackknife_regions(
 
 
 def _jackknife(
-    names: tuple[str, ...], rows: np.ndarray, measure: Callable[[np.ndarray], np.ndarray], likelihoods: np.ndarray
+    names: tuple[str, ...], rows: np.ndarray, measure: Callable[[Any], np.ndarray], likelihoods: np.ndarray
 ) -> RegionJackknife:
-    def average_templates(words: np.ndarray) -> np.ndarray:
-        return np.asarray(np.mean([measure(np.take(f, words, axis=1)) for f in likelihoods], axis=0))
+    def compute(likelihoods: Any) -> RegionJackknife:
+        def mean(words: np.ndarray) -> np.ndarray:
+            return np.asarray(np.mean([measure(_select_words(f, words)) for f in likelihoods], axis=0))
 
-    jackknife = jackknife_words(average_templates, likelihoods.shape[-1])
-    by_template = np.stack([measure(f) for f in likelihoods])
-    return RegionJackknife(names, rows, jackknife, template_influence(by_template))
+        _, regions, words = likelihoods.shape
+        at_once = None if is_numpy_array(likelihoods) else max(1, gpu_capacity() // (regions * words))
+        leave_one_out = leave_out_each_word(mean, words, at_once=at_once)
+        by_template = np.stack([measure(f) for f in likelihoods])
+        jackknife = WordJackknife(by_template.mean(axis=0), leave_one_out)
+        return RegionJackknife(names, rows, jackknife, template_influence(by_template))
+
+    return compute_on_gpu(compute, likelihoods)
+
+
+def _select_words(f: Any, words: np.ndarray) -> Any:
+    """regions x words; for several sets of words (sets x words), sets x regions x words."""
+    xp = array_namespace(f)
+    selection = xp.take(f, as_index(words.ravel(), f), axis=1)
+    return selection if words.ndim == 1 else xp.moveaxis(xp.reshape(selection, (len(f), *words.shape)), 1, 0)
 
 
 def template_influence(values: np.ndarray) -> np.ndarray:

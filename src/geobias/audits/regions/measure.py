@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.known import KnownMeasures, measure_known
 from geobias.audits.regions.result import BALANCED, RegionsResult
 from geobias.audits.regions.rows import NameCorrelation, Placebo, RegionScores, ScoredWord, TemplateAgreement
+from geobias.measures.arrays import compute_on_gpu, to_numpy
 from geobias.measures.estimates import NO_ESTIMATE, Estimate, Estimates
 from geobias.measures.grouping import compare_groups
 from geobias.measures.herb import (
@@ -127,19 +129,21 @@ def score_regions(design: RegionsDesign, answers: RegionsAnswers) -> dict[str, n
     """
     children = design.tree.children
 
-    by_template = [
-        {
+    def measure(likelihoods: Any) -> dict[str, np.ndarray]:
+        vectors = descriptive_vectors(likelihoods)
+        measures = {
             **score_vectors(vectors, answers.name_likelihoods, children),
             "flat": flat_sparseness(vectors, children),
             "sparseness": sparseness(vectors, children),
             "words": word_sparseness(vectors, children),
         }
-        for vectors in map(descriptive_vectors, answers.likelihoods)
-    ]
+        return {name: to_numpy(values) for name, values in measures.items()}
+
+    by_template = [compute_on_gpu(measure, likelihoods) for likelihoods in answers.likelihoods]
     return {name: np.stack([measures[name] for measures in by_template]) for name in by_template[0]}
 
 
-def score_vectors(vectors: np.ndarray, name_likelihoods: np.ndarray, children: Children) -> dict[str, np.ndarray]:
+def score_vectors(vectors: Any, name_likelihoods: np.ndarray, children: Children) -> dict[str, Any]:
     """Both variants of the score in both forms, by names such as c_w.balanced."""
     scores = vars(herb_scores(vectors, name_likelihoods, children))
     return {f"{variant}.{form}": scores[variant][form] for form in FORMS for variant in scores}
