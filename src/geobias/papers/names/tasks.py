@@ -46,7 +46,8 @@ class TaskModel:
         """That it stands in for the paper's, and which column it leaves empty."""
         lacking = [label for label in self.task.labels if label not in self.labels]
         empty = f" It has no label {lacking[0]}, so that column is empty." if lacking else ""
-        return f"{self.classifier.name} stands in the columns of {self.task.classifier}: its numbers need not agree.{empty}"
+        place = f"{self.classifier.name} stands in the columns of {self.task.classifier}"
+        return f"{place}: its numbers need not agree.{empty}"
 
     def rename(self, texts: Any, draws: int, **options: Any) -> NamesResult:
         """Its answers to renamed texts; the paper renamed whatever its finder marked."""
