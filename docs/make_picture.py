@@ -16,6 +16,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 WIDTH, HEIGHT, MARGIN = 1200, 1500, 8
+TALLEST = 1900  # the findings; a picture of all of them and the map would be too large
 COLOURS = 256  # a third of the bytes
 MOST = 200_000  # bytes
 
@@ -28,7 +29,7 @@ def take(page_file: Path, picture: Path) -> None:
         page.get_by_label("Hide texts and words that may offend").check()
         page.wait_for_selector("html[data-drawn=yes]", state="attached")  # the page says so when all of it is drawn
         last = page.locator("svg, canvas").first.bounding_box()  # the map
-        height = HEIGHT if last is None else int(last["y"] + last["height"]) + MARGIN
+        height = HEIGHT if last is None else min(int(last["y"] + last["height"]) + MARGIN, TALLEST)
         page.screenshot(path=str(picture), full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
         browser.close()
     few_colours = (
