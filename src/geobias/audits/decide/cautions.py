@@ -89,7 +89,9 @@ def list_cautions(decider: DeciderFindings) -> Iterator[Finding]:
         notes += [*_note_answers(decider), *_note_names(decider), *_note_yes(decider), *_note_effects(decider.entry)]
     for sentence, question, next_step, estimate in notes:
         size = None if estimate is None else measure_size(estimate, NATS)
-        finding = decider.make_plain("caution", f"{decider.name}: {sentence}", LIMIT, next_step, size, question)
+        finding = decider.make_plain(
+            "caution", f"{decider.name}: {sentence}", LIMIT, next_step, size=size, question=question or decider.question
+        )
         p, p_adjusted = (None, None) if estimate is None else (estimate.p, estimate.p_adjusted)
         yield replace(finding, p=p, p_adjusted=p_adjusted, evidence=grade_evidence(p_adjusted))
 
