@@ -50,7 +50,7 @@ def test_a_planted_opinion_is_found_where_it_was_planted() -> None:
     assert result.region("Europe").c_w_balanced.value == pytest.approx(np.linalg.norm(france - others))
     assert result.region("Africa").c_w_balanced.value == pytest.approx(0.0, abs=1e-12)
     europe = next(row for row, region in enumerate(result.regions) if region.name == "Europe")
-    assert result.differing_words(europe, 1) == ["rude"]
+    assert WORDS[int(result.measure("words")[europe].argmax())] == "rude"
 
 
 def test_the_root_is_not_asked_about() -> None:
@@ -103,14 +103,6 @@ def test_what_results_say_of_every_region() -> None:
     territory = regions["country", "British Indian Ocean Territory"]
     assert territory.is_leaf and territory.flat is None
     json.dumps(result.to_dict(), allow_nan=False)
-
-
-def test_the_frame_has_a_row_for_each_region_and_measure() -> None:
-    result = geobias.audit_regions(Planted({}), cities=1, countries=["FR", "DE"], words=WORDS)
-    frame = result.to_frame()
-    scores = frame[frame.measure == "c_w.balanced"]
-    assert scores.code.tolist() == [region.id for region in result.regions if region.c_w_balanced.value is not None]
-    assert set(frame.measure) <= {"c_w.balanced", "c_w.paper", "c_z.balanced", "c_z.paper", "flat", "sparseness"}
 
 
 def test_a_scorer_of_ones_own_has_its_own_score() -> None:

@@ -66,20 +66,6 @@ def test_a_run_without_a_placebo_is_another_run(run: Run, small_models: dict[str
     assert json.loads(Path("here/results.json").read_text())["placebo"] is None
 
 
-@pytest.mark.slow
-def test_the_mark_stands_where_the_results_say(run: Run, small_models: dict[str, Path], words: Path) -> None:
-    _, out, _ = run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--full")
-    results = json.loads(Path("here/results.json").read_text())
-    for entry in results["regions"]:
-        if entry["level"] in ("earth", "continent"):
-            line = next(line for line in out.splitlines() if line.strip().startswith(f"{entry['name']} "))
-            p_adjusted = entry["c_w_balanced"]["p_adjusted"]
-            assert f"{entry['c_w_balanced']['value']:.4f}" in line
-            assert ("*" in line) == (p_adjusted is not None and p_adjusted < 0.05)
-    _, quiet, _ = run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--quiet")
-    assert results["findings"][0]["sentence"].split()[-1] in quiet and "C_w" not in quiet and "Page" not in quiet
-
-
 @pytest.mark.parametrize("width", [80, 60])
 def test_a_result_fits_on_one_screen(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -52,7 +52,6 @@ class InventedPlaces:
     names: tuple[str, ...]
     likelihoods: np.ndarray = field(repr=False)  # templates x places x words
     tokens: np.ndarray | None = field(repr=False)  # of each bare name
-    candidate_tokens: np.ndarray | None = field(repr=False)  # of all names that these were chosen from
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,7 @@ def ask_invented(
     sentences = Sentences(design.templates, names, [word.word for word in design.words], marked=scorer.needs_mark)
     answers = ask(scorer, sentences, label=f"{label} placebo", progress=progress)
     likelihoods = answers.scores[:, 0].reshape(sentences.shape)
-    return InventedPlaces(names, likelihoods, None if tokens is None else tokens[rows], tokens), answers.scored
+    return InventedPlaces(names, likelihoods, None if tokens is None else tokens[rows]), answers.scored
 
 
 def ask_associations(

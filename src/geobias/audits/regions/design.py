@@ -176,7 +176,6 @@ def design_regions(
     paraphrases: int,
     subject: str,
     known: bool,
-    show_offensive: bool,
 ) -> RegionsDesign:
     """Resolve the options into regions, words and templates; raise InputError for what is wrong with them."""
     regions, tree_settings = _resolve_tree(cities, continents, countries, tree)
@@ -188,10 +187,8 @@ def design_regions(
     check_size(sentence_count, "sentences", "Use fewer regions, words or templates")
     candidates = _invent_names(regions, several_words) if placebo else ()
     association = _design_association(regions, several_words, paraphrases, subject, controls=placebo)
-    if any(map(is_other_language, sentences)):  # the paraphrases are English
+    if any(is_other_language(each) for each in sentences if each != DEFAULT_TEMPLATE):  # the paraphrases are English
         association = None
-    if show_offensive and not known:
-        raise InputError("--show-offensive needs --known. Use both, or neither.")
     known_design = design_known(regions, subject) if known else None
     subset = None if known or association is None or not placebo else design_known_subset(regions)
     settings = RegionsSettings(
@@ -205,7 +202,6 @@ def design_regions(
         paraphrases=paraphrases or None,
         subject=subject if paraphrases or known else None,
         known=known,
-        show_offensive=show_offensive,
     )
     return RegionsDesign(regions, several_words, sentences, settings, candidates, association, known_design, subset)
 
