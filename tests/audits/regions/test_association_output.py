@@ -79,14 +79,6 @@ def test_findings_come_in_the_order_of_their_weight(saved: RegionsResult) -> Non
     assert [(each.subject, each.valence) for each in details(saved) if each.valence] == [("Sweden", "better")]
 
 
-def test_findings_can_be_made_again_from_a_saved_result(saved: RegionsResult) -> None:
-    assert saved.folder is not None
-    read = read_run(saved.folder).result
-    assert read.findings == saved.findings
-    assert list_findings(read)[0].sentence == saved.findings[0].sentence
-    assert read.association == saved.association  # the arrays are not compared
-
-
 def test_evidence_is_never_stronger_than_the_overall_test(saved: RegionsResult) -> None:
     """A pair may be marked where the test of everything is not clear."""
     result = add_findings(silence(saved, 1, 0.02))

@@ -121,15 +121,3 @@ def test_templates_that_agree_and_a_scorer_without_tokens() -> None:
     assert all(entry["w"] == pytest.approx(1.0) for entry in found["kendall_w"])
     assert [row.trait for row in result.tokenisation] == ["name_likelihood", "norm"]
     assert sum("Kendall" in line for line in make_report(result).full_notes) == 2
-
-
-@pytest.mark.slow
-def test_an_impartial_model_is_marked_nowhere() -> None:
-    class Impartial(Hashed):
-        def score(self, texts: Sequence[str]) -> np.ndarray:
-            return np.array([[-1.0, 2.0] for _ in texts])
-
-    result = geobias.audit_regions(Impartial(), cities=2, countries=COUNTRIES, words=WORDS, placebo=True)
-    tested = [region.c_w_balanced.p for region in result.regions if region.random_mean is not None]
-    assert tested and set(tested) == {1.0}
-    json.dumps(result.to_dict(), allow_nan=False)
