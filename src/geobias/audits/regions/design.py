@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.doubts import is_other_language
-from geobias.audits.inputs import parse_city_count, split_list
 from geobias.audits.regions.answers import PLACEBO_PLACES
 from geobias.audits.regions.result import HERB_WORDS, RegionsSettings
-from geobias.checks import check_number, check_size, describe_choices
+from geobias.checks import check_number, check_size, describe_choices, parse_city_count, split_list
 from geobias.errors import InputError
 from geobias.measures.random_regions import main_level, rows_by_level
 from geobias.models.scorer import ModelIdentity

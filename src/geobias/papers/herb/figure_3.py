@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import split_list
+from geobias.checks import split_list
 from geobias.errors import InputError
 from geobias.measures.grouping import nearest_neighbours, purity, unit_vectors
 from geobias.models.load import load_weights

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import split_list
 from geobias.audits.labels import label_tone
+from geobias.checks import split_list
 from geobias.measures.change import predict_classes
 from geobias.papers.herb.table_4 import PREFIXES, Dataset, load_datasets
 from geobias.papers.tables import Reproduction

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import split_list
+from geobias.checks import split_list
 from geobias.errors import InputError
 from geobias.measures.change import flip_shares, performance
 from geobias.measures.estimates import bootstrap_means
