@@ -284,7 +284,8 @@ def write_answers(folder: Path, result: RegionsResult) -> None:
         columns |= {key: [getattr(word, key) for word in words] * len(compared) for key in ("word", "topic")}
         columns |= {name: numbers.ravel() for name, numbers in zip(NUMBERS, times, strict=True)}
         _write_parquet(folder / ASSOCIATIONS, columns)
-    differences = result.measure("words")
+    differences = result.word_differences
+    assert differences is not None  # a result that was just measured
     rows = (
         {**{key: getattr(region, key) for key in ("id", "name", "level")}, "word": word.word, "topic": word.topic}
         | {"sparseness": float(differences[row, k])}

@@ -46,15 +46,15 @@ UNTESTED = "Without a test, typical words may be an effect of names alone."
 class AssociationFindings(Conclusions):
     """Which words a model uses more of one region than of others."""
 
-    audit, measure = "regions", "association"
+    audit = "regions"
+    measure = "association"
 
     def __init__(self, result: RegionsResult) -> None:
         super().__init__(result.model)
-        self.result = result
+        self.result, self.p_values = result, list_p_values(result)
         self.noun = "region" if result.association is None else result.association.noun
         self.members = "regions" if result.association is None else pluralise(result.association.level)
         self.average = f"the average {self.noun}"
-        self.p_values = list_p_values(result)
 
     @property
     def question(self) -> str:

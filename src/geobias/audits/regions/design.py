@@ -63,14 +63,12 @@ class AssociationDesign:
     subjects: tuple[str, ...]
     known_places: tuple[KnownPlace, ...] = field(default=(), repr=False)
 
-    def templates(self, word: Word, subject: str) -> tuple[str, ...]:
-        return paraphrase_templates(word, subject)[: self.paraphrases]
-
     def blocks(self, names: Sequence[str], subject: str, *, marked: bool) -> list[tuple[list[int], Sentences]]:
         """Words that share their templates, and all sentences with them."""
         groups: dict[tuple[str, ...], list[int]] = {}
         for position, word in enumerate(self.words):
-            groups.setdefault(self.templates(word, subject), []).append(position)
+            templates = paraphrase_templates(word, subject)[: self.paraphrases]
+            groups.setdefault(templates, []).append(position)
         return [
             (positions, Sentences(templates, names, [self.words[k].word for k in positions], marked=marked))
             for templates, positions in groups.items()
@@ -95,10 +93,6 @@ class KnownDesign:
     without_demonym: tuple[str, ...]  # countries that were left out for it
     is_subset: bool = False
 
-    @property
-    def templates(self) -> list[str]:
-        return [template for subject in self.subjects for template in self.list_templates(subject)]
-
     def list_templates(self, subject: str) -> tuple[str, ...]:
         """Sentences that fit attributes of any part of speech."""
         templates = NEUTRAL_TEMPLATES if subject == "region" else NEUTRAL_DEMONYM_TEMPLATES
@@ -113,7 +107,7 @@ class KnownDesign:
         return cells
 
     def count_sentences(self) -> int:
-        return int(self.find_cells().sum()) * len(self.templates)
+        return int(self.find_cells().sum()) * len(KNOWN_TEMPLATES) * len(self.subjects)
 
 
 @dataclass(frozen=True)

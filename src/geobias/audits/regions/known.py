@@ -75,6 +75,7 @@ def measure_known(design: KnownDesign, answers: KnownAnswers) -> KnownMeasures:
     views = offensive = None
     if not design.is_subset:
         views, offensive = _adjust_details(_compare_views(design, value), _compare_offensive(design, value))
+    both_kinds = int((stratum_weights(is_stereotype, countries) > 0).sum())  # countries with pairs of both kinds
     whole = KnownStereotypes(
         pairs=len(design.pairs),
         stereotypes=int(is_stereotype.sum()),
@@ -82,7 +83,7 @@ def measure_known(design: KnownDesign, answers: KnownAnswers) -> KnownMeasures:
         attributes=len(np.unique(attributes)),
         sentences_cut=answers.cut,
         auc=estimate_auc(contrast, clusters),
-        interval_over="countries and attributes" if _has_clusters(is_stereotype, countries) else "attributes",
+        interval_over="countries and attributes" if both_kinds >= FEWEST_CLUSTERS else "attributes",
         detectable_auc=find_detectable_auc(contrast, clusters),
         auc_within_attributes=estimate_auc(compare_within(value, is_stereotype, attributes), clusters),
         views=views,
@@ -95,11 +96,6 @@ def measure_known(design: KnownDesign, answers: KnownAnswers) -> KnownMeasures:
         _measure_countries(design, value, is_stereotype),
         [] if design.is_subset else list(_list_pairs(design.pairs, value)),
     )
-
-
-def _has_clusters(is_stereotype: np.ndarray, countries: np.ndarray) -> bool:
-    """Whether there are enough countries with both kinds of pairs for a variance between them."""
-    return int((stratum_weights(is_stereotype, countries) > 0).sum()) >= FEWEST_CLUSTERS
 
 
 def _measure_countries(design: KnownDesign, value: np.ndarray, is_stereotype: np.ndarray) -> list[KnownCountry]:
@@ -209,7 +205,9 @@ def _list_pairs(pairs: Sequence[KnownStereotype], value: np.ndarray) -> Iterator
 class KnownFindings(Conclusions):
     """The AUC, then whose view the model follows and offensive attributes, where that is not negative."""
 
-    audit, measure, question = "regions", "known stereotypes", QUESTION
+    audit = "regions"
+    measure = "known stereotypes"
+    question = QUESTION
 
     def __init__(self, result: RegionsResult, known: KnownStereotypes) -> None:
         super().__init__(result.model)

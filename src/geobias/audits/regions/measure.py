@@ -91,7 +91,7 @@ def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsRe
         constant_answers={} if _varies(answers) else {answers.model.name: "all texts"},
         work=answers.work,
         answers=answers,
-        by_template=by_template,
+        word_differences=by_template["words"].mean(axis=0),
         estimates=associations.estimates,
         known_pairs=known.pairs,
     )

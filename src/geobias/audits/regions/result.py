@@ -116,8 +116,8 @@ class RegionsResult(AuditResult):
     """What was not tested, and why."""
     answers: Annotated[RegionsAnswers | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
     """The log-likelihoods. Not saved."""
-    by_template: Annotated[dict[str, np.ndarray], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
-    """Every measure for each template. Not saved."""
+    word_differences: Annotated[np.ndarray | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    """How much the sub-regions of each region differ in each word (Eq. 6). Not saved: tables/words.csv has them."""
     estimates: Annotated[Estimates | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
     """All associations, in nats. Not saved."""
     known_pairs: Annotated[list[dict[str, Any]], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
@@ -167,28 +167,6 @@ class RegionsResult(AuditResult):
     def is_of_all_countries(self) -> bool:
         """Whether countries that are none of the United Nations are in it by no choice of the user's."""
         return self.settings.countries == "all"
-
-    def measure(self, name: str) -> np.ndarray:
-        """Return a measure of every region, averaged over templates. Not for results that were read from a folder.
-
-        Parameters
-        ----------
-        name : str
-            Such as "c_w.balanced", "c_w.paper", "c_z.balanced", "flat", "sparseness" or "words".
-
-        Returns
-        -------
-        numpy.ndarray
-            In the order of `regions`; NaN where a region has no value.
-
-        Raises
-        ------
-        InputError
-            If the result was read from a folder.
-        """
-        if not self.by_template:
-            raise InputError("A result read from a folder has no arrays of measures. Read the tables in that folder.")
-        return np.asarray(self.by_template[name].mean(axis=0))
 
     def region(self, name: str) -> RegionScores:
         """Return one region by id or name; of several at different levels, the highest.
@@ -290,7 +268,7 @@ def list_p_values(result: RegionsResult) -> dict[str, float]:
 
     Nothing without invented places.
     """
-    signal = result.association and result.association.signal
+    signal = result.association.signal if result.association else None
     if signal is None:
         return {}
     families: dict[str, Sequence[Claim]] = {

@@ -200,7 +200,7 @@ def _measure_content(association: Association) -> list[Quantity]:
     """What was not measured has no number."""
     noun, regions, shares = association.noun, pluralise(association.level), association.variance
     signal, noise, smallest = association.signal, association.invented_times, association.detectable_times
-    fame, proxies = (signal.fame_share, " and ".join(signal.proxies)) if signal else (None, "")
+    fame, proxies = signal.fame_share if signal else None, " and ".join(signal.proxies if signal else [])
     more = f"How much more words go with {regions} than with {{}}. 0 or less: not at all."
     return [
         Quantity("Variance: the word", 100 * shares.word, "Common words are likely of everybody.", "{:.1f} %"),
@@ -216,16 +216,18 @@ def _measure_content(association: Association) -> list[Quantity]:
             f"Some words are likelier of some {regions}: only this can be bias.",
             "{:.1f} %",
         ),
-        Quantity("More than a name", signal and signal.beyond_names, more.format("invented places"), "{:+.2f} nats"),
+        Quantity(
+            "More than a name", signal.beyond_names if signal else None, more.format("invented places"), "{:+.2f} nats"
+        ),
         Quantity(
             "More than fame",
-            signal and signal.beyond_fame,
+            signal.beyond_fame if signal else None,
             more.format("known places that are none, with fame held fixed"),
             "{:+.2f} nats",
         ),
         Quantity(
             "Explained by fame",
-            fame and 100 * fame,
+            None if fame is None else 100 * fame,
             f"The share of the associations of {regions} that goes with {proxies}.",
             "{:.0f} %",
         ),

@@ -284,9 +284,10 @@ def list_countries(result: RegionsResult) -> Iterator[Table]:
 
     def rank(country: RegionScores) -> float:
         """By valence, by strength if no word is rated."""
-        row, distance = described.get(country.id), None if association else country.distance
-        number = row and (row.valence.value if row.valence else row.strength)
-        return -(number or (distance and distance.value) or 0.0)
+        row = described.get(country.id)
+        if row is not None:
+            return -(row.valence.value or 0.0 if row.valence else row.strength)
+        return 0.0 if association or country.distance is None else -(country.distance.value or 0.0)
 
     countries.sort(key=rank)
     ranked = [each.id for each in countries if not (result.is_of_all_countries and each.id in DISSOLVED)]
