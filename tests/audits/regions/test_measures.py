@@ -167,6 +167,8 @@ def test_a_description_that_does_not_fit_is_an_error(small_models: dict[str, Pat
         ({"cities": 0, "countries": ["FR"]}, "Nothing to compare"),
         ({"countries": ""}, "--countries is empty"),
         ({"words": ["kind", ""]}, "not a text: ''"),
+        ({"paraphrases": 99}, "--paraphrases must be between 0 and 14"),
+        ({"subject": "demonyms"}, "Unknown --subject 'demonyms'. Did you mean"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object], message: str, small_models: dict[str, Path]) -> None:
