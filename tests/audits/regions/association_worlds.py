@@ -16,6 +16,7 @@ from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.result import RegionsResult
 from geobias.audits.study import prepare
+from geobias.models.scorer import Scorer
 from geobias.report.runs import FinishedRun
 from geobias.world.words import Word
 
@@ -37,10 +38,10 @@ WORDS = [
 NOISE = 0.2  # nats
 
 
-class ByText:
+class ByText(Scorer):
     """A scorer whose log-likelihood of a text is a function of the text."""
 
-    fingerprint, columns = None, ("log_likelihood",)
+    columns = ("log_likelihood",)
 
     def __init__(self, rate: Callable[[str], float]) -> None:
         self.rate = rate
