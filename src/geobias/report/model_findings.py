@@ -158,9 +158,9 @@ class Conclusions(ABC):
 
     def make_plain(self, role: Role, sentence: str, limit: str, next_step: str, **more: Any) -> Finding:
         """A finding without a test, unless `more` fields have one."""
-        subject = {"audit": self.audit, "model": self.model.name, "measure": self.measure, "question": self.question}
-        texts = {"sentence": sentence, "limit": limit, "next_step": next_step, "evidence": "not testable"}
-        return Finding(role=role, **(subject | texts | more))
+        usual: dict[str, Any] = {"audit": self.audit, "model": self.model.name, "measure": self.measure}
+        usual |= {"question": self.question, "evidence": "not testable"}
+        return Finding(role=role, sentence=sentence, limit=limit, next_step=next_step, **(usual | more))
 
 
 class ModelFindings(Conclusions, Generic[Row]):

@@ -313,7 +313,7 @@ class AssociationFindings(Conclusions):
     def _make_detail(
         self, row: Claim, sentence: str, limit: str, p: float | None, p_adjusted: float | None, **more: Any
     ) -> Finding:
-        usual = {"subject": row.name, "code": row.id, "p": p, "p_adjusted": p_adjusted}
+        usual: dict[str, Any] = {"subject": row.name, "code": row.id, "p": p, "p_adjusted": p_adjusted}
         next_step = f"See all words of {row.name}: {FILE}, rows of {row.id}."
         usual["evidence"] = grade_evidence(p_adjusted)
         return self.make_plain("detail", f"{self.name}: {sentence}", limit, next_step, **(usual | more))
