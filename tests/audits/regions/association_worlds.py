@@ -51,15 +51,14 @@ class ByText(Scorer):
 
 
 @dataclass
-class World:
+class World(Scorer):
     """A model whose sentences depend on words and names, and on both together only where that is planted, in nats."""
 
     words: Mapping[tuple[str, str], float] = field(default_factory=dict)
     valence: Mapping[str, float] = field(default_factory=dict)
     topics: Mapping[tuple[str, str], float] = field(default_factory=dict)
     name: str = "world"
-    fingerprint: None = None
-    columns: tuple[str, ...] = ("log_likelihood",)
+    columns = ("log_likelihood",)
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
         return np.array([[self.rate(text)] for text in texts])

@@ -181,8 +181,8 @@ from pathlib import Path
 import numpy as np
 import geobias
 
-class Synthetic:
-    fingerprint, columns = None, ("log_likelihood",)
+class Synthetic(Scorer):
+    columns = ("log_likelihood",)
     def score(self, texts):
         return np.array([[-1.0 - (hash(text) % 997) / 997] for text in texts])
 
