@@ -23,7 +23,6 @@ from geobias.audits.decide.result import (
     CountryDecisions,
     DecideResult,
     ModelDecisions,
-    PartialPreference,
 )
 from geobias.audits.inputs import describe_copies
 from geobias.measures.crossed_variance import FEWEST_DRAWS
@@ -68,12 +67,6 @@ def make_family(result: DecideResult, entry: ModelDecisions) -> Family[CountryDe
     model = next(model for model in result.models if model.name == entry.model)
     effects = result.list_effects(entry.model)
     return Family(model, FAVOURABLE, [row for row in effects if row.has_estimate] or effects, VALENCE)
-
-
-def list_clear_cells(result: DecideResult, model: str) -> list[PartialPreference]:
-    """Domains and countries that stand out, the farthest first."""
-    cells = [part for part in result.list_parts(model, BY_DOMAIN) if part.stands_out]
-    return sorted(cells, key=lambda cell: -abs(cell.estimate.value or 0))
 
 
 class DeciderFindings(ModelFindings[CountryDecisions]):
@@ -259,7 +252,8 @@ class DeciderFindings(ModelFindings[CountryDecisions]):
         if self.entry.worst_ratio.value is not None:
             yield self._report_ratio(self.entry.worst_ratio)
         effects = {row.code: row for row in self.effects}
-        for cell in list_clear_cells(self.result, self.entry.model)[:MOST_CELLS]:
+        cells = [cell for cell in self.result.list_parts(self.entry.model, BY_DOMAIN) if cell.stands_out]
+        for cell in sorted(cells, key=lambda cell: -abs(cell.estimate.value or 0))[:MOST_CELLS]:
             yield self.make_finding(
                 "detail",
                 effects[cell.code],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from geobias.audits.decide.cautions import LEAST_MERIT_EFFECT, get_share, list_answered_apart, say_unanswered
@@ -11,7 +11,6 @@ from geobias.audits.decide.findings import FOUR_FIFTHS, VALENCE, WHERE_FROM, mak
 from geobias.audits.decide.result import CountryDecisions, DecideResult, ModelDecisions, PartialPreference
 from geobias.audits.inputs import describe_copies, list_copies
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
-from geobias.measures.estimates import Estimate
 from geobias.report.declarations import (
     ALL_TABLES,
     CARD,
@@ -24,7 +23,6 @@ from geobias.report.declarations import (
     Report,
     Table,
     estimate_columns,
-    say_bounds,
     say_left_out,
     say_p,
 )
@@ -42,7 +40,7 @@ from geobias.report.number_tree import (
 from geobias.report.page.blocks import Chart, WorldMap
 from geobias.report.page.effect_blocks import make_effect_chart, make_effect_map
 from geobias.report.sentences import list_first
-from geobias.report.tables import NOTHING, format_interval, format_places, listed, marked, signed
+from geobias.report.tables import NOTHING, format_interval, format_places, listed, signed
 
 UNIT = "nats of log-odds"
 CASES_SHOWN = 10
@@ -133,19 +131,12 @@ def _list_controls(result: DecideResult, entry: ModelDecisions, family: Family[C
         list(estimates),
         [
             Column("control", str, is_text=True),
-            *_estimate_columns("effect", estimates.__getitem__),
+            Column("effect (95 % interval)", estimates.__getitem__, "+.2f"),
             Column("adjusted p", lambda name: say_p(estimates[name].p_adjusted), keep=2),
         ],
         model=entry.model,
         on=TABLES,
     )
-
-
-def _estimate_columns(heading: str, get: Callable[[str], Estimate]) -> list[Column]:
-    return [
-        Column(heading, lambda name: marked(signed(get(name).value, 2), get(name))),
-        Column("95 % interval", lambda name: say_bounds(get(name).low, get(name).high, 2)),
-    ]
 
 
 def _list_parts(result: DecideResult, entry: ModelDecisions, family: Family[CountryDecisions]) -> Table:
@@ -170,7 +161,7 @@ def _list_parts(result: DecideResult, entry: ModelDecisions, family: Family[Coun
         [
             Column("part", str, is_text=True),
             Column("country", lambda name: groups[name][0].place, is_text=True),
-            *_estimate_columns("preference", lambda name: groups[name][0].estimate),
+            Column("preference (95 % interval)", lambda name: groups[name][0].estimate, "+.2f"),
             Column("others that stand out", list_others, keep=2, is_text=True),
         ],
         model=entry.model,
