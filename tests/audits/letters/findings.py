@@ -1,7 +1,5 @@
 """What the letters audit concludes. An audit with a test grades its p-value by `grade_evidence`."""
 
-from dataclasses import replace
-
 from geobias.report.findings import Finding
 from tests.audits.letters.result import LettersResult
 
@@ -9,5 +7,13 @@ from tests.audits.letters.result import LettersResult
 def list_findings(result: LettersResult) -> list[Finding]:
     longest = max(result.countries, key=lambda row: row.letters)
     sentence = f"{longest.place} has the longest of {len(result.countries)} names: {longest.letters} letters."
-    finding = Finding(audit="letters", model="alphabet", sentence=sentence, question="Which name is longest?")
-    return [replace(finding, limit="Names are English.", next_step="Count other names.")]
+    return [
+        Finding(
+            audit="letters",
+            model="alphabet",
+            sentence=sentence,
+            question="Which name is longest?",
+            limit="Names are English.",
+            next_step="Count other names.",
+        )
+    ]
