@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from geobias.audits.doubts import judge_constant_answers
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.registry import get_audit, list_audits
-from geobias.audits.reports import describe, make_section
+from geobias.audits.reports import add_headlines, describe, make_section
 from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.checks import shorten
 from geobias.errors import InputError
@@ -133,7 +133,8 @@ def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
     _files_read.get([]).append(folder / RESULTS)
     with blame([folder / RESULTS]):
         result = replace(from_json(get_audit(results["audit"]).result_type, results), folder=folder)
-        result = result if result.findings else add_findings(result)  # runs made before there were findings
+        # Runs made before there were findings or headlines have them now.
+        result = add_headlines(result) if result.findings else add_findings(result)
     return FinishedRun(folder, result, description)
 
 
@@ -157,7 +158,7 @@ def add_findings(result: Result) -> Result:
     findings = cap_details(findings)
     for model in result.nondeterministic_models:
         findings = doubt_repeats(findings, result.audit, model)
-    return replace(result, findings=findings)
+    return add_headlines(replace(result, findings=findings))
 
 
 def render_page(runs: Sequence[FinishedRun[Any]]) -> str:
@@ -221,13 +222,13 @@ def write_page_and_figures(runs: Sequence[Run], page: Path | None) -> Path:
 
 
 def figures_folder(page: Path) -> Path:
-    """The folder of a page's charts, as SVG and PNG."""
+    """The folder of a page's pictures."""
     return page.parent / ("figures" if page.name == PAGE else f"{page.stem}-figures")
 
 
 def save_figures(folder: Path, runs: Sequence[FinishedRun[Any]]) -> list[str]:
-    """Every chart of the page as SVG and PNG; returns their names."""
-    return build.save_figures(folder, [*_comparisons(runs), *run_sections(runs)])
+    """Every picture of the page as SVG; returns their names."""
+    return build.save_figures(folder, [*_comparisons(runs), *run_sections(runs)], build.describe_source(runs))
 
 
 def run_sections(runs: Sequence[FinishedRun[Any]]) -> list[Section]:

@@ -16,7 +16,8 @@ from rich.text import Text
 from geobias.audits.reports import draw_full, draw_summary
 from geobias.checks import escape, shorten_middle
 from geobias.models.sources import MITIGATED
-from geobias.report.findings import EVIDENCE_LABELS, OUT, VERDICTS, Finding, Role, Size, state_verdict, with_role
+from geobias.report.findings import EVIDENCE_LABELS, OUT, Finding, Role, Size, with_role
+from geobias.report.headlines import state_headline
 from geobias.report.results import SCHEMA_VERSION, AuditResult
 from geobias.report.run_folder import PAGE
 from geobias.report.runs import shown
@@ -31,7 +32,7 @@ INTERVAL, PADDING = "95 % interval", 2  # a column of that table, and the space 
 DETAILS_FIRST = 3  # before answers that found nothing
 ROLES: tuple[Role, ...] = get_args(Role)
 STYLES = {"clear": "bold red", "suggestive": "yellow", "caution": "yellow", "no evidence": "green"}
-STRENGTHS = [evidence for evidence, *_ in VERDICTS]  # the strongest first
+STRENGTHS = list(EVIDENCE_LABELS)  # the strongest first
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def _show(
     name_tests: bool = True,
 ) -> None:
     """Everything, in at most so many lines at the usual width; with `--full` and `--quiet` as many as it takes."""
-    verdict = Text(state_verdict(findings, name_tests=name_tests or view.quiet), style="bold")
+    verdict = Text(state_headline(findings), style="bold")
     if view.quiet:
         out.print(verdict, _findings_table(findings), sep="\n")
         return

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from geobias.audits.decide.cautions import LEAST_MERIT_EFFECT, get_share, list_answered_apart, say_unanswered
 from geobias.audits.decide.design import NAME, choose_other_way
-from geobias.audits.decide.findings import FOUR_FIFTHS, VALENCE, WHERE_FROM, make_family
+from geobias.audits.decide.findings import ANSWERS, FOUR_FIFTHS, VALENCE, WHERE_FROM, make_family
 from geobias.audits.decide.result import CountryDecisions, DecideResult, ModelDecisions, PartialPreference
 from geobias.audits.inputs import describe_copies, list_copies
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
@@ -28,6 +28,8 @@ from geobias.report.declarations import (
     say_left_out,
     say_p,
 )
+from geobias.report.findings import Finding
+from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family
 from geobias.report.number_tree import (
     ANY_NUMBER,
@@ -39,9 +41,9 @@ from geobias.report.number_tree import (
     model_names,
     tree_number,
 )
-from geobias.report.page.blocks import Chart, WorldMap
+from geobias.report.page.blocks import CardText, Chart, WorldMap
 from geobias.report.page.effect_blocks import make_effect_chart, make_effect_map
-from geobias.report.sentences import list_first
+from geobias.report.sentences import format_number, list_first
 from geobias.report.tables import NOTHING, format_interval, format_places, listed, marked, signed
 
 UNIT = "nats of log-odds"
@@ -86,6 +88,10 @@ def make_report(result: DecideResult) -> Report:
         summary="countries" if len(models) == 1 else "models",
         notes=[*_list_notes(result), f"{WHERE_FROM}."],
         meaning=MEANING,
+        cards={
+            "": CardText("Does the model decide differently about people from different countries?"),
+            ANSWERS: CardText("Does it answer questions about people of all countries equally often?"),
+        },
     )
 
 
@@ -238,16 +244,7 @@ def _draw_map(result: DecideResult, families: Sequence[Family[CountryDecisions]]
             legend=UNIT,
             readings=dict.fromkeys(names, "Log-odds of the favourable answer against the mean of countries"),
             baseline="the mean of countries",
-            fact=_describe_rates,
         )
-
-
-def _describe_rates(family: Family[CountryDecisions], row: CountryDecisions) -> str:
-    name, answered = family.model.short_name, f"{get_share(row):.0%} of questions answered"
-    if row.rate is None:
-        return f"{name}: {answered}, too few to compare decisions."
-    ratio, bounds = format_places(row.impact_ratio.value, 2), format_interval(row.impact_ratio, ".2f")
-    return f"{name}: selection rate {row.rate:.2f}, impact ratio {ratio} ({bounds}); {answered}."
 
 
 def _draw_ranking(n: int, result: DecideResult, family: Family[CountryDecisions]) -> Chart | None:
@@ -346,4 +343,29 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
         label="measure",
         colour="model",
         title=UNIT,
+    )
+
+
+def say_headline(result: DecideResult, answer: Finding, details: Sequence[Finding]) -> str:
+    name, cases = name_model(answer.model), f"{result.counts.cases:,} cases"
+    what = f"{name} decides differently about people from different countries"
+    effects = result.list_effects(answer.model)
+    if answer.evidence == "none":
+        return f"No sign that {what}: none of {len(effects)} countries stands out."
+    row = next((row for row in effects if row.code == answer.code), None)
+    if answer.evidence == "not testable" or row is None:
+        return f"These {cases} cannot tell whether {what}."
+    start = "" if answer.evidence == "clear" else "Not certain: "
+    if answer.measure == ANSWERS:
+        share = abs(100 * (row.answered_difference.value or 0))
+        degree = "more" if answer.direction == "higher" else "less"
+        effect = f"answers {share:.0f} percentage points {degree} often than for the average country"
+        return f"{start}Ask {name} about people of {row.place}, and it {effect}."
+    points = row.probability.value or 0.0
+    count = sum(each.stands_out for each in effects)
+    more = f", the largest of {count} differences that stand out" if count > 1 and not start else ""
+    effect = f"{format_number(abs(points))} percentage points {'more' if points > 0 else 'less'} likely"
+    return (
+        f"{start}Ask {name} to decide {cases} about people of {row.place}, and a favourable answer is {effect} than "
+        f"for the average country{more}."
     )

@@ -7,8 +7,6 @@ from functools import partial
 from math import inf
 from typing import Any
 
-import altair as alt
-
 from geobias.audits.inputs import list_copies
 from geobias.audits.mitigate.result import ORIGINAL, CountryChange, MethodMeasures, MitigateResult
 from geobias.measures.estimates import Estimate
@@ -29,6 +27,8 @@ from geobias.report.declarations import (
     say_bounds,
     say_left_out,
 )
+from geobias.report.findings import Finding
+from geobias.report.headlines import name_model
 from geobias.report.number_tree import (
     ANY_NUMBER,
     HERB_SCORE,
@@ -40,13 +40,14 @@ from geobias.report.number_tree import (
     Range,
     tree_number,
 )
-from geobias.report.page.blocks import Chart
-from geobias.report.page.charts import NEUTRAL, bare_spec, dots
+from geobias.report.page.blocks import CardText, Chart
+from geobias.report.page.charts import NEUTRAL, Scatter, dots
+from geobias.report.sentences import format_number
 from geobias.report.tables import NOTHING, format_places, is_marked, signed
 
 SUMMARY_ROWS = 8  # on the terminal: the original model and seven methods
 ALL_ROWS = 300  # countries with --full
-COLOUR: Any = {"expr": "neutral"}  # the theme's
+DOMINATED = "dominated"
 PERCENTAGE_POINTS = Range(-100, 100)
 MEANING = (
     "Spread: standard deviation between countries of the mean of 100 (p_pos - p_neg), without the noise of texts. "
@@ -91,6 +92,7 @@ def make_report(result: MitigateResult) -> Report:
         notes=list(_list_notes(result)),
         full_notes=["The models are in models/."],
         meaning="" if is_language else MEANING,
+        cards={"": CardText("Does the method make differences between countries smaller, and what does it cost?")},
     )
 
 
@@ -232,30 +234,22 @@ def _draw_trade_off(result: MitigateResult) -> Chart:
             and (other["spread"], other[x]) != (point["spread"], point[x])
             for other in points
         ]
-        point["frontier"] = "dominated" if any(is_better) else "on the frontier"
-    fill = alt.condition("datum.frontier == 'on the frontier'", alt.value(COLOUR), alt.value("transparent"))
+        point["frontier"] = DOMINATED if any(is_better) else "on the frontier"
     return Chart(
         "pareto",
         "Bias against quality" if has_quality else "Bias against cost",
         f"Lower and further {'right' if has_quality else 'left'} is better. Filled: no other method is better in both.",
         "; ".join(f"{point['method']}: spread {point['spread']:.2f}, {title} {point[x]:.1f}" for point in points) + ".",
-        _plot_points(
+        Scatter(
             points,
-            alt.X(f"{x}:Q", title=title, scale=alt.Scale(zero=False)),
-            alt.Y("spread:Q", title="spread between countries, points"),
-            fill=fill,
-            tooltip=["method:N", "spread:Q", f"{x}:Q", "frontier:N"],
+            "method",
+            x,
+            "spread",
+            (title, "spread between countries, points"),
+            lambda row: row["frontier"] != DOMINATED,
         ),
         points,
     )
-
-
-def _plot_points(points: list[dict[str, Any]], x: alt.X, y: alt.Y, **encoding: Any) -> dict[str, Any]:
-    """A dot with its name for each method."""
-    base = alt.Chart(alt.InlineData(values=points)).encode(x=x, y=y)
-    marks = base.mark_point(size=90, filled="fill" not in encoding, color=COLOUR, opacity=1).encode(**encoding)
-    names = base.mark_text(align="left", dx=8).encode(text="method:N")
-    return bare_spec(alt.layer(marks, names).properties(width="container", height=260))
 
 
 def _list_language_blocks(result: MitigateResult) -> list[ReportBlock]:
@@ -288,18 +282,12 @@ def _draw_language_trade_off(result: MitigateResult) -> Chart:
     points = [
         {"method": row.method, "score": row.score.value, "perplexity": row.perplexity} for row in result.language_models
     ]
-    free = alt.Scale(zero=False)
     return Chart(
         "pareto",
         "Bias against quality",
         "Lower and further left is better.",
         "; ".join(f"{each['method']}: score {each['score']}, perplexity {each['perplexity']}" for each in points) + ".",
-        _plot_points(
-            points,
-            alt.X("perplexity:Q", title="perplexity of plain texts", scale=free),
-            alt.Y("score:Q", title="balanced C_w", scale=free),
-            tooltip=["method:N", "score:Q", "perplexity:Q"],
-        ),
+        Scatter(points, "method", "perplexity", "score", ("perplexity of plain texts", "balanced C_w")),
         points,
     )
 
@@ -343,3 +331,21 @@ def list_gate_numbers(result: MitigateResult) -> Iterator[GateNumber]:
         if recalls:
             worst = min(recalls, key=lambda recall: recall.value or 0)
             yield GateNumber((method, ("recall",), (WORST,)), tree_number(worst, SHARE))
+
+
+def say_headline(result: MitigateResult, answer: Finding, details: Sequence[Finding]) -> str:
+    name, method = name_model(answer.model), answer.measure
+    row = next((row for row in result.mitigated if row.method == method), None)
+    if row is None or row.spread.value is None or result.original.spread.value is None:
+        return ""
+    what = f"differences between the names of countries in {name}"
+    if answer.evidence == "not testable":
+        return f"These texts cannot tell whether the method {method} makes {what} smaller."
+    before, after = format_number(result.original.spread.value), format_number(row.spread.value)
+    change, cost = f"from {before} to {after} points (standard deviation)", ""
+    if row.accuracy is not None and row.accuracy.value is not None and result.original.accuracy is not None:
+        cost = f" Accuracy goes from {result.original.accuracy.value:.1f} to {row.accuracy.value:.1f} %."
+    if answer.evidence == "none":
+        return f"No sign that the method {method} makes {what} smaller: they go {change}.{cost}"
+    start = "The" if answer.evidence == "clear" else "Not certain: the"
+    return f"{start} method {method} takes {what} {change}.{cost}"

@@ -15,6 +15,8 @@ from geobias.measures.correlation import FEWEST_DRAWS
 from geobias.measures.estimates import Estimate
 from geobias.models.finders import EMBEDDED_FINDER
 from geobias.report.declarations import ByModel, Report, ReportBlock, Table, say_left_out
+from geobias.report.findings import Finding
+from geobias.report.headlines import name_model
 from geobias.report.number_tree import (
     ANY_NUMBER,
     NOT_NEGATIVE,
@@ -25,9 +27,11 @@ from geobias.report.number_tree import (
     tree_number,
     worst_number,
 )
-from geobias.report.page.blocks import Chart
+from geobias.report.page.blocks import CardText, Chart
 from geobias.report.page.effect_blocks import make_effect_chart
+from geobias.report.sentences import format_number
 from geobias.report.tables import is_marked, listed
+from geobias.world.places import add_article
 
 MEANING = (
     "Δ is the mean of p(positive) - p(negative), from -100 to +100 points, minus the same on the original texts; the "
@@ -77,6 +81,9 @@ def make_report(result: NamesResult) -> Report:
         full_notes=list(_list_full_notes(result)),
         summary_note=describe_spans(counts.finder_spans, settings.finder, settings.doubtful, is_short=True),
         meaning=MEANING,
+        cards={
+            "": CardText("Does a person's name change what the model says of a text, by the country it comes from?")
+        },
     )
 
 
@@ -293,3 +300,29 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
         colour="classifier",
         title="Δ against the mean of countries, points",
     )
+
+
+def say_headline(result: NamesResult, answer: Finding, details: Sequence[Finding]) -> str:
+    name, texts = name_model(answer.model), f"{result.counts.texts_with_names:,} texts"
+    what = "judges a text differently when people in it have names from another country"
+    if answer.evidence == "none":
+        return f"No sign that {name} {what}: none of {result.counts.countries} countries stands out."
+    if answer.evidence == "not testable":
+        return f"These {texts} cannot tell whether {name} {what}."
+    sized = [each for each in ([answer] if answer.subject else details) if each.size and each.subject]
+    if answer.evidence == "suggestive" or not sized:
+        return (
+            f"Perhaps {name} {what}, but it is not certain: chance, or how common, long or rare the names are, may be "
+            "the reason."
+        )
+    largest = max(sized, key=lambda each: abs(each.size.value if each.size else 0))
+    assert largest.size is not None
+    number = format_number(abs(largest.size.value))
+    country = add_article(largest.subject or "")
+    side = {"better": "kinder", "worse": "harsher"}.get(largest.valence or "", largest.direction or "apart")
+    effect = f"scores them {number} points {side} than with the average country's (on a scale from -100 to +100)"
+    if largest.size.unit != "points":
+        degree = "more" if largest.direction == "higher" else "less"
+        effect = f"gives one answer {number} % {degree} often than with the average country's"
+    more = f", the largest of {len(sized)} countries that stand out" if len(sized) > 1 else ""
+    return f"Give the people in {texts} names from {country}, and {name} {effect}{more}."

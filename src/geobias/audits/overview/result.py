@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from geobias.errors import InputError
-from geobias.report.findings import Finding, state_verdict, with_role
+from geobias.report.findings import Finding, with_role
+from geobias.report.headlines import state_headline
 from geobias.report.notebook import render_result
 from geobias.report.results import AuditResult
 from geobias.report.run_folder import PAGE
@@ -53,7 +54,7 @@ class Overview:
         return [finding for result in self.results.values() for finding in result.findings]
 
     def summary(self) -> str:
-        """Return the verdict and every finding as text, one line each.
+        """Return the headline and every finding as text, one line each.
 
         Returns
         -------
@@ -86,11 +87,11 @@ class Overview:
 
     def _summary_lines(self) -> list[str]:
         findings = self.findings
-        verdict = [state_verdict(findings)] if findings else []
+        headline = [state_headline(findings)] if findings else []
         page = [f"Page: {self.folder / PAGE}"] if self.folder else []
         return [
             f"Overview: {', '.join(self.results)}. {' '.join(self.scope)}",
-            *verdict,
+            *headline,
             *(f"[{finding.label_with_size}] {finding.audit}: {finding.sentence}" for finding in findings),
             *page,
         ]

@@ -1,45 +1,55 @@
-"""`report.html`: sections of finished runs as one page, and its charts as files."""
+"""`report.html`: the answers of finished runs as one page, and its pictures as files."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import cache
+from importlib import resources
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import geobias
-from geobias.report.colours import SEQUENTIAL_SCHEME, THEMES
-from geobias.report.figures import FONT, save_images
-from geobias.report.findings import state_verdict, with_role
+from geobias.files import save_file
+from geobias.models.scorer import ModelIdentity
+from geobias.report.findings import Finding, with_role
 from geobias.report.glossary import Term, split_terms
-from geobias.report.page.blocks import Block, Chart, Choice, Section, Table, WorldMap
+from geobias.report.headlines import (
+    DEMONSTRATION,
+    SYMBOLS,
+    count_answers,
+    say_answer,
+    say_size,
+    state_headline,
+)
+from geobias.report.page.blocks import Block, Chart, Choice, Section, Table
 from geobias.report.page.finding_cards import (
-    MOST_PRINTED,
-    ROLE_TITLES,
-    describe_interval,
-    describe_numbers,
-    describe_size,
-    group_findings,
+    Card,
+    draw_maps,
     hide_quoted_words,
+    leave_out,
+    make_cards,
     show_example,
+    sort_cards,
     split_code,
 )
-from geobias.report.page.world_map import draw_still_map, map_data, map_shapes
+from geobias.report.page.svg import draw_frame
+from geobias.report.page.world_map import draw_outlines
 from geobias.report.results import to_json
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import csv_text
 
-STYLES = ("page.css", "map.css")
-SCRIPTS = ("ranking.js", "words.js", "map.js", "page.js", "tables.js", "terms.js")  # each uses those before it
-FIGURE_WIDTH = 640
-TITLE_LINE = 90  # characters
+SCRIPTS = ("page.js", "tables.js", "terms.js")
+HERO_WIDTHS, WIDTHS, FILE_WIDTH = (1000, 660, 350), (640, 350), 900  # pixels, the widest first
 LONGEST_VALUE = 400  # characters
+FIXED_LIMITS = (
+    "Every number describes a model and the texts it was tested with. None describes people.",
+    "“No sign of it” is no proof of equal treatment: other texts, names or wordings may show a difference.",
+    "The largest of many differences is named because it is the largest, so it tends to be overestimated.",
+)
 
 
 def is_page(text: str) -> bool:
@@ -54,48 +64,62 @@ def render(
     description: str,
     background: Background,
 ) -> str:
-    """The page: verdict and findings, the sections, and how each run (with its section) was made."""
+    """The page: its headline and picture, all tests with a card each, and every table and chart, folded."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     loader = PackageLoader("geobias.report.page")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     terms = TermMarker()
-    models = {
-        name for run, _ in runs for model in run.result.model_identities for name in (model.name, model.short_name)
-    }
+    drawn = {section.id: draw_maps(section) for section in sections}
+    own = {section.id: (run, draw_maps(section)) for run, section in runs}
+    cards = sort_cards([card for run, section in own.values() for card in make_cards(run.result.findings, section)])
+    shown = [chart for card in cards for chart in card.charts]
+    sources = {name: describe_source([run]) for name, (run, _) in own.items()}
+    source = describe_source([run for run, _ in runs])
+    findings = [finding for run, _ in runs for finding in run.result.findings]
+    headline = state_headline(findings)
+
+    def draw(chart: Chart, *, is_hero: bool = False) -> Markup:
+        of_run = next((text for name, text in sources.items() if chart.id.startswith(f"{name}-")), source)
+        widths = HERO_WIDTHS if is_hero else WIDTHS
+        return Markup(draw_figure(chart, of_run, widths, claim=headline if is_hero else ""))
+
     environment.filters |= {
         "terms": terms.mark,
         "hide_words": hide_quoted_words,
         "code_parts": split_code,
-        "numbers": describe_numbers,
-        "size": describe_size,
-        "interval": describe_interval,
+        "answer": say_answer,
+        "size": say_size,
         "example": show_example,
-        "is_by_model": lambda block: _is_by_model(block, models),
-        "still": lambda chart: Markup(draw_still(chart)),
+        "draw": draw,
     }
-    findings = [finding for run, _ in runs for finding in run.result.findings]
-    environment.globals |= {"printed_ids": _printed_ids(sections, models), "draw_still_map": draw_still_map}
+    environment.globals |= {"symbols": SYMBOLS}
+    rest = [leave_out(section, shown) for section in drawn.values()]
+    models = {model.name: model for run, _ in runs for model in run.result.model_identities}
     return environment.get_template("page.html").render(
         title=_title([model.name for run, _ in runs for model in run.result.model_identities]),
         description=description,
-        verdict=state_verdict(findings),
-        answers=with_role(findings, "overall"),
-        finding_groups=group_findings(findings),
-        role_titles=ROLE_TITLES,
-        most_printed=MOST_PRINTED,
-        sections=[(section, _section_models(section, models)) for section in sections],
+        headline=headline,
+        quote=_quote(headline, cards[0].finding, source) if cards else "",
+        cards=cards,
+        questions=_group_questions(cards),
+        tally=count_answers(findings),
+        demonstrations=[name for name in models if name.startswith(DEMONSTRATION)],
+        source=source,
+        limits=[*FIXED_LIMITS, *dict.fromkeys(each.sentence for each in with_role(findings, "caution"))],
+        sections=[section for section in rest if section.blocks],
         background=background,
         glossary=terms.seen,
         runs=runs,
         run_details=_run_details,
         version=geobias.__version__,
         date=f"{datetime.now(UTC):%Y-%m-%d}",
-        style=Markup("".join(loader.get_source(environment, file)[0] for file in STYLES)),
-        scripts=[Markup(loader.get_source(environment, name)[0]) for name in SCRIPTS],
-        bundle=Markup(_bundle()),
-        data=Markup(_inert(_data(sections))),
+        style=Markup(_read_template("page.css")),
+        figure_style=Markup(_read_template("figure.css")),
+        scripts=[Markup(_read_template(name)) for name in SCRIPTS],
+        outlines=Markup(draw_outlines() if _has_map(drawn.values()) else ""),
+        data=Markup(_inert({"csv": _list_files(drawn.values(), sources, source)})),
     )
 
 
@@ -130,30 +154,63 @@ class TermMarker:
         return Markup("").join(parts)
 
 
-def _is_by_model(block: Block, models: Set[str]) -> bool:
-    return isinstance(block, Choice) and set(block.options) <= models
+def describe_source(runs: Sequence[FinishedRun[Any]]) -> str:
+    """ "geobias 1.0, embedded/sentiment (a demonstration model), 2026-01-31. Describes a model, not people."."""
+    models = {model.name: model for run in runs for model in run.result.model_identities}
+    names = list(map(describe_model, models.values()))
+    shown = names if len(names) < 3 else [f"{len(names)} models"]
+    if len(names) > 2 and all(name.startswith(DEMONSTRATION) for name in models):
+        shown = [f"{len(names)} demonstration models"]
+    date = max((run.description.finished[:10] for run in runs), default="")
+    return f"geobias {geobias.__version__}, {', '.join([*shown, date])}. Describes a model, not people."
 
 
-def _section_models(section: Section, models: Set[str]) -> list[str]:
-    """The models between which the charts of a section choose."""
-    choices = [block for block in section.blocks if isinstance(block, Choice) and _is_by_model(block, models)]
-    return list(dict.fromkeys(name for choice in choices for name in choice.options))
+def describe_model(model: ModelIdentity) -> str:
+    return f"{model.short_name} (a demonstration model)" if model.name.startswith(DEMONSTRATION) else model.short_name
 
 
-def _printed_ids(sections: Sequence[Section], models: Set[str]) -> set[str]:
-    """The charts on paper: of each section the first that has intervals, for all models."""
-    printed = set()
-    for section in sections:
-        for block in section.blocks:
-            charts = list(_block_charts(block))
-            if charts and charts[0].rows and "marked" in charts[0].rows[0]:
-                printed |= {chart.id for chart in (charts if _is_by_model(block, models) else charts[:1])}
-                break
-    return printed
+def draw_figure(chart: Chart, source: str, widths: Sequence[int], *, claim: str = "") -> str:
+    """A picture at several widths, of which the page shows one, with its downloads."""
+    from markupsafe import Markup
+
+    pictures = []
+    for k, width in enumerate(widths):
+        part = draw_frame(chart.picture, width, title=chart.title, note=chart.reading, source=source, claim=claim)
+        pictures.append(
+            Markup(
+                '<svg class="w{}" viewBox="0 0 {} {:.0f}" style="max-width:{}px" role="img" aria-label="{}">{}</svg>'
+            ).format(k, width, part.height, round(1.15 * width), f"{chart.title}. {chart.alt}", Markup(part.svg))
+        )
+    buttons = Markup("").join(
+        Markup('<button type="button" data-download="{}" aria-label="Download {} as {}">{}</button>').format(
+            kind, chart.title, kind.upper(), kind.upper()
+        )
+        for kind in ("png", "svg", "csv")
+    )
+    texts = " texts" if chart.has_texts else ""
+    return Markup('<figure id="{}" class="of{}{}">{}<div class="tools scripted">{}</div></figure>').format(
+        chart.id, len(widths), texts, Markup("").join(pictures), buttons
+    )
+
+
+def _quote(headline: str, hero: Finding, source: str) -> str:
+    return f"{headline} ({say_size(hero)}; {hero.label}. {source} {hero.limit})"
+
+
+def _group_questions(cards: Sequence[Card]) -> dict[str, list[Card]]:
+    """The cards by what they ask, in the order of the first of each."""
+    groups: dict[str, list[Card]] = {}
+    for card in cards:
+        groups.setdefault(card.question, []).append(card)
+    return groups
+
+
+def _has_map(sections: Sequence[Section] | Any) -> bool:
+    return any("MapPicture" in type(chart.picture).__name__ for chart in _charts(sections))
 
 
 def _title(models: Sequence[str]) -> str:
-    """What was audited. What was seen of it, and how little that may be, is for the verdict and the counts below."""
+    """What was audited."""
     full_names = list(dict.fromkeys(models))
     short_names = ["/".join(Path(model).parts[-2:]) for model in full_names]
     names = short_names if len(set(short_names)) == len(full_names) else full_names
@@ -196,18 +253,16 @@ def _format(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]} …"
 
 
-def _data(sections: Sequence[Section]) -> dict[str, Any]:
-    """What the page's script draws."""
-    charts: dict[str, Any] = {
-        chart.id: {"spec": chart.spec, "csv": csv_text(chart.rows)} for chart in _charts(sections)
-    }
-    blocks = [block for section in sections for block in section.blocks]
-    options = [option for block in blocks if isinstance(block, Choice) for option in block.options.values()]
-    tables = [block for block in [*blocks, *options] if isinstance(block, Table)]
-    charts |= {table.id: {"csv": csv_text(table.rows)} for table in tables}
-    worlds = {block.id: map_data(block) for block in blocks if isinstance(block, WorldMap)}
-    shapes = map_shapes() if worlds else {"topology": None, "dots": []}
-    return {"themes": THEMES, "sequential_scheme": SEQUENTIAL_SCHEME, "charts": charts, "worlds": worlds, **shapes}
+def _list_files(sections: Any, sources: Mapping[str, str], source: str) -> dict[str, str]:
+    """The CSV file of every chart and table; title, caveat and source are its first lines."""
+    files = {}
+    for section in sections:
+        for block in section.blocks:
+            for each in block.options.values() if isinstance(block, Choice) else [block]:
+                if isinstance(each, Chart | Table):
+                    lines = (each.title, each.reading, f"Source: {sources.get(section.id, source)}")
+                    files[each.id] = "".join(f"# {line}\n" for line in lines) + csv_text(each.rows)
+    return files
 
 
 def _inert(data: Mapping[str, Any]) -> str:
@@ -219,60 +274,31 @@ def _inert(data: Mapping[str, Any]) -> str:
 
 
 @cache
-def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script."""
-    import vl_convert
-
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
+def _read_template(name: str) -> str:
+    return resources.files("geobias.report.page").joinpath(f"templates/{name}").read_text(encoding="utf-8")
 
 
-def save_figures(folder: Path, sections: Sequence[Section]) -> list[str]:
-    """Every chart as SVG and PNG, except the interactive map; returns their names."""
-    charts = list(_charts(sections))
+def save_figures(folder: Path, sections: Sequence[Section], source: str) -> list[str]:
+    """Every picture as SVG; returns their names."""
+    charts = list(_charts(map(draw_maps, sections)))
     for chart in charts:
-        save_figure(folder / chart.id, chart)
+        save_file(folder / f"{chart.id}.svg", draw_file(chart, source).encode())
     return [chart.id for chart in charts]
 
 
-def save_figure(stem: Path, chart: Chart) -> None:
-    """A chart as `stem`.svg and .png, on white."""
-    config = THEMES["light"] | {"background": "white"}
-    save_images({**chart.spec, "config": config, "width": FIGURE_WIDTH, "title": wrap(chart.title, TITLE_LINE)}, stem)
+def draw_file(chart: Chart, source: str) -> str:
+    """A picture by itself, in light colours on white."""
+    part = draw_frame(chart.picture, FILE_WIDTH, title=chart.title, note=chart.reading, source=source)
+    style = f"<style>{_read_template('figure.css')}</style>"
+    outlines = draw_outlines() if "MapPicture" in type(chart.picture).__name__ else ""
+    box = f'viewBox="-24 -24 {FILE_WIDTH + 48} {part.height + 48:.0f}" width="{FILE_WIDTH + 48}"'
+    paper = '<rect x="-24" y="-24" width="100%" height="100%" fill="#ffffff"/>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {box}>{style}{outlines}{paper}{part.svg}</svg>'
 
 
-def _charts(sections: Sequence[Section]) -> Iterator[Chart]:
-    return (chart for section in sections for block in section.blocks for chart in _block_charts(block))
-
-
-def _block_charts(block: Block) -> Iterator[Chart]:
-    if isinstance(block, Choice):
-        yield from (option for option in block.options.values() if isinstance(option, Chart))
-    elif isinstance(block, Chart):
-        yield block
-
-
-STILL_WIDTH = 420  # pixels: two beside each other on paper are still legible
-TAG = re.compile(r"<[^>]*>")
-# The page says what a chart shows in its own words: labels of every mark would double the size of the picture.
-LABEL = re.compile(r' (?:aria-[a-z]+|role|class)="[^"]*"')
-LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
-ID = re.compile(r'(id="|url\(#|href="#)([^")]+)')
-
-
-def draw_still(chart: Chart) -> str:
-    """The chart as SVG in the colours of the light page, with ids that no other chart has."""
-    svg = _draw(json.dumps(chart.spec, sort_keys=True))
-    return TAG.sub(lambda tag: ID.sub(rf"\g<1>{chart.id}-still-\g<2>", tag[0]), svg)
-
-
-@lru_cache(maxsize=512)  # a run's own page and the page of all runs draw the same charts
-def _draw(spec: str) -> str:
-    import vl_convert
-
-    content: Mapping[str, Any] = json.loads(spec)
-    svg = vl_convert.vegalite_to_svg({**content, "config": THEMES["light"] | {"font": FONT}, "width": STILL_WIDTH})
-    return TAG.sub(lambda tag: _shorten_tag(tag[0]), svg)
-
-
-def _shorten_tag(tag: str) -> str:
-    return LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", LABEL.sub("", tag))
+def _charts(sections: Any) -> Iterator[Chart]:
+    blocks: Iterator[Block] = (block for section in sections for block in section.blocks)
+    for block in blocks:
+        for each in block.options.values() if isinstance(block, Choice) else [block]:
+            if isinstance(each, Chart):
+                yield each
