@@ -19,6 +19,7 @@ from geobias.audits.limits_and_sources import list_citations, list_limits, list_
 from geobias.audits.registry import get_audit, list_audits
 from geobias.audits.reports import add_headlines, describe, make_section
 from geobias.audits.side_by_side import short_names, side_by_side_section
+from geobias.audits.try_it import list_tries
 from geobias.checks import shorten
 from geobias.errors import InputError
 from geobias.files import check_replaceable, hash_file, save_file
@@ -161,7 +162,7 @@ def add_findings(result: Result) -> Result:
     return add_headlines(replace(result, findings=findings))
 
 
-def render_page(runs: Sequence[FinishedRun[Any]]) -> str:
+def render_page(runs: Sequence[FinishedRun[Any]], *, with_texts: bool = False) -> str:
     """One page of these runs: a section for each, before them those that show several side by side."""
     sections = run_sections(runs)
     descriptions = [describe(run.result) for run in runs]
@@ -175,6 +176,7 @@ def render_page(runs: Sequence[FinishedRun[Any]]) -> str:
         list(zip(runs, sections, strict=True)),
         description=" ".join(descriptions),
         background=background,
+        tries=list_tries(runs, with_texts=with_texts),
     )
 
 
@@ -182,8 +184,8 @@ def has_world_map(sections: Sequence[Section]) -> bool:
     return any(isinstance(block, WorldMap) for section in sections for block in section.blocks)
 
 
-def write_page(path: Path, runs: Sequence[FinishedRun[Any]]) -> None:
-    save_file(path, render_page(runs).encode())
+def write_page(path: Path, runs: Sequence[FinishedRun[Any]], *, with_texts: bool = False) -> None:
+    save_file(path, render_page(runs, with_texts=with_texts).encode())
 
 
 def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -> None:
@@ -198,7 +200,7 @@ def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -
 
 
 @reads_runs
-def write_page_and_figures(runs: Sequence[Run], page: Path | None) -> Path:
+def write_page_and_figures(runs: Sequence[Run], page: Path | None, *, with_texts: bool = False) -> Path:
     """The page of these runs, and next to it its charts."""
     folders = list(dict.fromkeys(map(find_run_folder, runs)))
     finished = [run for folder in folders for run in read_runs(folder)]
@@ -208,7 +210,7 @@ def write_page_and_figures(runs: Sequence[Run], page: Path | None) -> Path:
         raise InputError(f"--out must be an HTML file, such as {page / PAGE}.")
     if len(folders) == 1 and (page is None or page.resolve() == (folders[0] / PAGE).resolve()):
         with add_to_run(folders[0]) as staging:
-            write_page(staging / PAGE, finished)
+            write_page(staging / PAGE, finished, with_texts=with_texts)
             save_figures(staging / "figures", finished)
         return folders[0] / PAGE
     page = page or new_folder("report") / PAGE
@@ -217,7 +219,7 @@ def write_page_and_figures(runs: Sequence[Run], page: Path | None) -> Path:
     check_replaceable(page, build.is_page)
     with write_folder(figures_folder(page), "figures of a report") as staging:
         save_figures(staging, finished)
-    write_page(page, finished)
+    write_page(page, finished, with_texts=with_texts)
     return page
 
 

@@ -78,6 +78,13 @@ def _list_details(result: AuditResult, answer: Finding) -> list[Finding]:
     return [each for each in with_role(result.findings, "detail") if (each.model, each.measure) == key]
 
 
+def ask_everyday(result: AuditResult, answer: Finding) -> str:
+    """The question behind an answer, in everyday words."""
+    cards = make_report(result).cards
+    card = cards.get(answer.measure or "", cards.get(""))
+    return card.question if card else answer.question
+
+
 def describe(result: AuditResult) -> str:
     """What was audited, in a sentence."""
     return make_report(result).description

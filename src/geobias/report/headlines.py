@@ -54,6 +54,8 @@ def count_answers(findings: Iterable[Finding]) -> str:
     counts = Counter(answer.evidence for answer in answers)
     words = {"none": "without evidence"}
     parts = [f"{counts[each]} {words.get(each, each)}" for each in ORDER if counts[each]]
+    if not answers:
+        return ""
     return f"{len(answers)} test{'' if len(answers) == 1 else 's'}: {listed(parts)}."
 
 
@@ -62,17 +64,17 @@ def say_answer(answer: Finding) -> str:
     if answer.evidence == "clear":
         return f"Yes, the difference is {answer.size_word}." if answer.size_word else "Yes."
     if answer.evidence == "suggestive":
-        return "Perhaps: another reason is as good, or the data are too few."
+        return "Perhaps: not certain."
     return "No sign of it." if answer.evidence == "none" else "Cannot tell."
 
 
-def say_size(answer: Finding) -> str:
+def say_size(answer: Finding, *, with_interval: bool = True) -> str:
     """ "small: 1.3 points (0.4 to 2.2)"; of a null how large the largest gap is."""
     size = answer.size
     if size is None:
         return "not measurable"
     number = f"{format_number(abs(size.value))} {size.unit}"
-    if size.low is not None and size.high is not None:
+    if with_interval and size.low is not None and size.high is not None:
         low, high = (size.low, size.high) if size.value >= 0 else (-size.high, -size.low)
         number += f" ({format_number(low)} to {format_number(high)})"
     if answer.size_word is None:

@@ -34,6 +34,7 @@ from geobias.report.findings import Finding
 from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family
 from geobias.report.number_tree import WORST, GateNumber, Range, model_names, tree_number, worst_number
+from geobias.report.page.bars import make_scale_chart
 from geobias.report.page.blocks import CardText, Chart, WorldMap
 from geobias.report.page.charts import NEUTRAL
 from geobias.report.page.effect_blocks import make_effect_chart, make_effect_map
@@ -65,6 +66,9 @@ def make_report(result: DownstreamResult) -> Report:
         blocks.append(
             ByModel({entry.model: _draw_chart(n, result, each) for n, (entry, each) in enumerate(classifiers)})
         )
+        tested = [(n, each) for n, each in enumerate(classifiers) if each[1].first.p_adjusted is not None]
+        if tested:
+            blocks.append(ByModel({each[0].model: _draw_scale(n, result, *each) for n, each in tested}))
         if result.is_mapped:
             blocks.append(_draw_map([family for _, family in classifiers]))
     blocks += [_list_places(result, entry, family) for entry, family in classifiers]
@@ -199,6 +203,23 @@ def _draw_chart(n: int, result: DownstreamResult, family: Family[PrefixEffect]) 
         unit="against invented places",
         findings=result.findings,
         more={"mean_difference": "mean_difference.value", "gained": "gained", "lost": "lost"},
+    )
+
+
+def _draw_scale(n: int, result: DownstreamResult, entry: ClassifierReading, family: Family[PrefixEffect]) -> Chart:
+    control = result.find_control(entry.model, entry.shown)
+    spread = [row.spread for row in result.name_traits if (row.model, row.label) == (entry.model, entry.shown)]
+    return make_scale_chart(
+        f"scale-{n}",
+        family,
+        title=f"Average change of p({entry.shown}), in percentage points",
+        found="{}, against invented places with such names",
+        changes={
+            f"“{result.settings.controls[0]}”, which names no place": control.mean_difference.value,
+            "Invented places, by the spelling of their names": spread[0] if spread else None,
+        },
+        smallest=entry.detectable_difference,
+        times=100,
     )
 
 

@@ -63,7 +63,7 @@ def make_report(result: FindResult) -> Report:
     if result.has_enough_texts:
         blocks = [
             ByModel({model: _draw_countries(result, n, family) for n, (model, family) in enumerate(families.items())}),
-            *([_draw_map(result, list(families.values()))] if _is_mapped(result) else []),
+            *([_draw_map(list(families.values()))] if _is_mapped(result) else []),
             *tables,
             *_show_factors(result, families),
             *(_list_weakest_names(result, family) for family in families.values() if result.weakest_names),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import median
 from typing import Final
 
 from geobias.audits.inputs import describe_copies, list_copies
@@ -27,6 +28,7 @@ from geobias.report.number_tree import (
     tree_number,
     worst_number,
 )
+from geobias.report.page.bars import make_scale_chart
 from geobias.report.page.blocks import CardText, Chart
 from geobias.report.page.effect_blocks import make_effect_chart
 from geobias.report.sentences import format_number
@@ -55,6 +57,7 @@ def make_report(result: NamesResult) -> Report:
     blocks: list[ReportBlock] = [
         *_choose(result, "delta", _draw_deltas),
         *_choose(result, "heat", draw_heat_map),
+        *_choose(result, "scale", _draw_scale),
         *(tables.list_countries(result, entry, None) for entry in entries),
         *_list_tables(result),
         *([examples] if examples else []),
@@ -133,6 +136,27 @@ def _draw_deltas(chart_id: str, result: NamesResult, entry: ClassifierReading) -
         more={"floor": "noise_floor", "against_originals": "against_originals.value"},
         places=1,
         floor=True,
+    )
+
+
+def _draw_scale(chart_id: str, result: NamesResult, entry: ClassifierReading) -> Chart | None:
+    family = make_delta_family(result, entry)
+    if not entry.has_delta or not family.effects or family.first.p_adjusted is None:
+        return None
+    floors = [row.noise_floor for row in family.effects if row.noise_floor is not None]
+    renamed = [abs(row.against_originals.value) for row in family.effects if row.against_originals.value is not None]
+    key = entry.model, None
+    smallest = next((row.value for row in result.smallest_effects if (row.model, row.label) == key), None)
+    return make_scale_chart(
+        chart_id,
+        family,
+        title="Average change, in points on the scale from -100 to +100",
+        found="Names from {}, against the average country's",
+        changes={
+            "Two halves of one country's own names": median(floors) if floors else None,
+            "Any other names instead of the original ones": median(renamed) if renamed else None,
+        },
+        smallest=smallest,
     )
 
 

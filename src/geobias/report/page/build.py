@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -42,7 +42,7 @@ from geobias.report.results import to_json
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import csv_text
 
-SCRIPTS = ("page.js", "tables.js", "terms.js")
+SCRIPTS = ("page.js", "try.js", "tables.js", "terms.js")
 HERO_WIDTHS, WIDTHS, FILE_WIDTH = (1000, 660, 350), (640, 350), 900  # pixels, the widest first
 LONGEST_VALUE = 400  # characters
 FIXED_LIMITS = (
@@ -63,6 +63,7 @@ def render(
     *,
     description: str,
     background: Background,
+    tries: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The page: its headline and picture, all tests with a card each, and every table and chart, folded."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -77,13 +78,20 @@ def render(
     shown = [chart for card in cards for chart in card.charts]
     sources = {name: describe_source([run]) for name, (run, _) in own.items()}
     source = describe_source([run for run, _ in runs])
+    of_charts = {
+        chart.id: describe_source([run], model)
+        for run, section in own.values()
+        for model, chart in _name_models(section, [card for card in cards if card.id.startswith(section.id)])
+    }
     findings = [finding for run, _ in runs for finding in run.result.findings]
     headline = state_headline(findings)
+    scale = _find_scale(drawn.values(), cards)
+    shown += [scale] if scale else []
 
     def draw(chart: Chart, *, is_hero: bool = False) -> Markup:
         of_run = next((text for name, text in sources.items() if chart.id.startswith(f"{name}-")), source)
         widths = HERO_WIDTHS if is_hero else WIDTHS
-        return Markup(draw_figure(chart, of_run, widths, claim=headline if is_hero else ""))
+        return Markup(draw_figure(chart, of_charts.get(chart.id, of_run), widths, claim=headline if is_hero else ""))
 
     environment.filters |= {
         "terms": terms.mark,
@@ -101,6 +109,8 @@ def render(
         title=_title([model.name for run, _ in runs for model in run.result.model_identities]),
         description=description,
         headline=headline,
+        scale=scale,
+        tries=tries,
         quote=_quote(headline, cards[0].finding, source) if cards else "",
         cards=cards,
         questions=_group_questions(cards),
@@ -119,7 +129,7 @@ def render(
         figure_style=Markup(_read_template("figure.css")),
         scripts=[Markup(_read_template(name)) for name in SCRIPTS],
         outlines=Markup(draw_outlines() if _has_map(drawn.values()) else ""),
-        data=Markup(_inert({"csv": _list_files(drawn.values(), sources, source)})),
+        data=Markup(_inert({"tries": tries, "csv": _list_files(drawn.values(), sources, source)})),
     )
 
 
@@ -154,9 +164,32 @@ class TermMarker:
         return Markup("").join(parts)
 
 
-def describe_source(runs: Sequence[FinishedRun[Any]]) -> str:
+def _find_scale(sections: Iterable[Section], cards: Sequence[Card]) -> Chart | None:
+    """The chart of everyday changes of the test that leads."""
+    if not cards:
+        return None
+    start, model = f"{cards[0].id.rpartition('-test-')[0]}-scale", cards[0].finding.model
+    blocks = [block for section in sections for block in section.blocks if block.id.startswith(start)]
+    charts = [(name, each) for block in blocks for name, each in _list_options(block)]
+    return next((each for name, each in charts if name in ("", model) and isinstance(each, Chart)), None)
+
+
+def _list_options(block: Block) -> list[tuple[str, Block]]:
+    return list(block.options.items()) if isinstance(block, Choice) else [("", block)]
+
+
+def _name_models(section: Section, cards: Sequence[Card]) -> Iterator[tuple[str, Chart]]:
+    """The charts that are of one model of several, with its name."""
+    for block in section.blocks:
+        if isinstance(block, Choice):
+            yield from ((name, option) for name, option in block.options.items() if isinstance(option, Chart))
+    yield from ((card.finding.model, chart) for card in cards for chart in card.charts)
+
+
+def describe_source(runs: Sequence[FinishedRun[Any]], only: str = "") -> str:
     """ "geobias 1.0, embedded/sentiment (a demonstration model), 2026-01-31. Describes a model, not people."."""
     models = {model.name: model for run in runs for model in run.result.model_identities}
+    models = {only: models[only]} if only in models else models
     names = list(map(describe_model, models.values()))
     shown = names if len(names) < 3 else [f"{len(names)} models"]
     if len(names) > 2 and all(name.startswith(DEMONSTRATION) for name in models):
@@ -205,7 +238,7 @@ def _group_questions(cards: Sequence[Card]) -> dict[str, list[Card]]:
     return groups
 
 
-def _has_map(sections: Sequence[Section] | Any) -> bool:
+def _has_map(sections: Iterable[Section]) -> bool:
     return any("MapPicture" in type(chart.picture).__name__ for chart in _charts(sections))
 
 
@@ -253,16 +286,21 @@ def _format(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]} …"
 
 
-def _list_files(sections: Any, sources: Mapping[str, str], source: str) -> dict[str, str]:
+def _list_files(sections: Iterable[Section], sources: Mapping[str, str], source: str) -> dict[str, str]:
     """The CSV file of every chart and table; title, caveat and source are its first lines."""
     files = {}
     for section in sections:
         for block in section.blocks:
-            for each in block.options.values() if isinstance(block, Choice) else [block]:
+            for _, each in _list_options(block):
                 if isinstance(each, Chart | Table):
                     lines = (each.title, each.reading, f"Source: {sources.get(section.id, source)}")
-                    files[each.id] = "".join(f"# {line}\n" for line in lines) + csv_text(each.rows)
+                    files[each.id] = "".join(map(_quote_line, lines)) + csv_text(each.rows)
     return files
+
+
+def _quote_line(line: str) -> str:
+    """A line of a CSV file in one cell, whatever is in it."""
+    return '"# {}"\n'.format(" ".join(line.split()).replace('"', '""'))
 
 
 def _inert(data: Mapping[str, Any]) -> str:
@@ -296,9 +334,9 @@ def draw_file(chart: Chart, source: str) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {box}>{style}{outlines}{paper}{part.svg}</svg>'
 
 
-def _charts(sections: Any) -> Iterator[Chart]:
+def _charts(sections: Iterable[Section]) -> Iterator[Chart]:
     blocks: Iterator[Block] = (block for section in sections for block in section.blocks)
     for block in blocks:
-        for each in block.options.values() if isinstance(block, Choice) else [block]:
+        for _, each in _list_options(block):
             if isinstance(each, Chart):
                 yield each

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -54,12 +54,19 @@ def make_effect_chart(
         | {name: get_value(effect, path) for name, path in more.items()}
         for effect in family.by_value
     ]
+    reading = " ".join([reading, "Filled: distinguishable. Hollow: not.", *_say_mirrors(family)])
     order = [row["place"] for row in rows]
     picture: Picture = dots(rows, label="place", title=axis, order=order, valence=family.valence, floor=floor)
     if len(rows) > MOST_LINES:
         picture = Swarm(rows, "place", axis, family.valence)
     alt = f"Places by {axis}. {describe_ends(rows, 'place', places, unit)}"
     return Chart(block_id, title, reading, alt, picture, rows)
+
+
+def _say_mirrors(family: Family[Any]) -> Iterator[str]:
+    """Why places beyond their interval have no colour."""
+    for place in dict.fromkeys(effect.mirrors for effect in family.effects if effect.mirrors):
+        yield f"{place} is part of the mean, and moves all others the other way: they may only mirror it."
 
 
 def make_effect_map(

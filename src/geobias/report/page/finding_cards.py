@@ -40,9 +40,14 @@ def make_cards(findings: Sequence[Finding], section: Section) -> list[Card]:
 
 
 def sort_cards(cards: Sequence[Card]) -> list[Card]:
-    """The test that leads first."""
+    """The test that leads first; a picture that several share is on the first of their cards."""
     order = [id(answer) for answer in rank_answers(card.finding for card in cards)]
-    return sorted(cards, key=lambda card: order.index(id(card.finding)))
+    shown: set[str] = set()
+    several = []
+    for card in sorted(cards, key=lambda card: order.index(id(card.finding))):
+        several.append(replace(card, charts=[chart for chart in card.charts if chart.id not in shown]))
+        shown |= {chart.id for chart in card.charts}
+    return several
 
 
 def _find_text(section: Section, answer: Finding) -> CardText:

@@ -46,7 +46,7 @@ def measure_text(text: str, size: float, *, bold: bool = False) -> float:
 def wrap_text(text: str, width: float, size: float, *, bold: bool = False) -> list[str]:
     """The text in lines that are no wider, unless a single word is."""
     lines: list[str] = []
-    for word in text.replace(" %", "\u00a0%").split():
+    for word in filter(None, text.replace(" %", "\u00a0%").split(" ")):
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and measure_text(longer, size, bold=bold) <= width:
             lines[-1] = longer

@@ -26,6 +26,7 @@ from geobias.report.page.svg import (
     draw_text,
     format_ratio,
     measure_text,
+    wrap_text,
 )
 from geobias.report.tables import is_marked, signed
 from geobias.world.countries import UN_STATES, CountryShape, load_countries, load_shapes
@@ -135,10 +136,14 @@ class MapPicture:
         keys.append(("land", f"grey: not distinguishable from {measure.baseline}; outline: no data"))
         parts, x, line = list[str](), 0.0, 0.0
         for kind, text in keys:
-            needed = measure_text(text, 12) + 34
+            first, *others = wrap_text(text, width - 24, 12)
+            needed = measure_text(first, 12) + 34
             if x and x + needed > width:
                 x, line = 0.0, line + 19
-            parts += [draw_box(x, y + line, 16, 13, kind, 2), draw_text(x + 21, y + line + 11, text, "soft", 12)]
+            parts += [draw_box(x, y + line, 16, 13, kind, 2), draw_text(x + 21, y + line + 11, first, "soft", 12)]
+            for each in others:
+                line += 16
+                parts.append(draw_text(x + 21, y + line + 11, each, "soft", 12))
             x += needed
         return Part("".join(parts), line + 24)
 
@@ -204,10 +209,12 @@ def place_point(point: Point) -> Point:
 
 @cache
 def list_outlines() -> list[tuple[CountryShape, str]]:
-    """The outlines of all shapes on the Equal Earth projection, in whole pixels, as paths of an SVG."""
-    return [
-        (shape, "".join(_draw_ring(ring.round().astype(int)) for ring in rings)) for shape, rings in _project_world()[0]
-    ]
+    """The outlines of all countries on the Equal Earth projection, in whole pixels, as paths of an SVG."""
+    paths: dict[str, tuple[CountryShape, str]] = {}
+    for shape, rings in _project_world()[0]:  # a few countries have two shapes
+        first, path = paths.get(name_outline(shape), (shape, ""))
+        paths[name_outline(shape)] = first, path + "".join(_draw_ring(ring.round().astype(int)) for ring in rings)
+    return list(paths.values())
 
 
 def project(ring: np.ndarray) -> np.ndarray:
