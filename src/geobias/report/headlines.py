@@ -22,8 +22,9 @@ SYMBOLS: Final = {"clear": "●", "suggestive": "◐", "none": "○", "not testa
 
 def name_model(name: str) -> str:
     """A model as sentences call it; models that come with geobias for trying are called so."""
-    short = "/".join(name.split("/")[-2:])
-    return f"the demonstration model {short}" if name.startswith(DEMONSTRATION) else short
+    if name.startswith(DEMONSTRATION):
+        return f"the demonstration model {name.removeprefix(DEMONSTRATION)}"
+    return "/".join(name.split("/")[-2:])
 
 
 def choose_hero(findings: Iterable[Finding]) -> Finding | None:
@@ -73,10 +74,13 @@ def say_size(answer: Finding, *, with_interval: bool = True) -> str:
     size = answer.size
     if size is None:
         return "not measurable"
-    number = f"{format_number(abs(size.value))} {size.unit}"
+    times, unit = (100, "percentage points") if size.unit == "probability" else (1, size.unit)
+    number = f"{format_number(times * abs(size.value))} {unit}"
+    if answer.audit == "names" and answer.subject is None:  # a set of countries leads
+        number += ", the standard deviation of countries"
     if with_interval and size.low is not None and size.high is not None:
         low, high = (size.low, size.high) if size.value >= 0 else (-size.high, -size.low)
-        number += f" ({format_number(low)} to {format_number(high)})"
+        number += f" ({format_number(times * low)} to {format_number(times * high)})"
     if answer.size_word is None:
         return f"none found; the largest gap is {number}" if answer.evidence == "none" else number
     return f"{answer.size_word}: {number}"

@@ -344,9 +344,9 @@ def say_headline(result: NamesResult, answer: Finding, details: Sequence[Finding
     number = format_number(abs(largest.size.value))
     country = add_article(largest.subject or "")
     side = {"better": "kinder", "worse": "harsher"}.get(largest.valence or "", largest.direction or "apart")
-    effect = f"scores them {number} points {side} than with the average country's (on a scale from -100 to +100)"
+    effect = f"scores them {number} of 200 points {side} than with the average country's"
     if largest.size.unit != "points":
         degree = "more" if largest.direction == "higher" else "less"
         effect = f"gives one answer {number} % {degree} often than with the average country's"
-    more = f", the largest of {len(sized)} countries that stand out" if len(sized) > 1 else ""
-    return f"Give the people in {texts} names from {country}, and {name} {effect}{more}."
+    more = f" It is the largest of {len(sized)} differences that stand out." if len(sized) > 1 else ""
+    return f"Give the people in {texts} names from {country}, and {name} {effect}.{more}"

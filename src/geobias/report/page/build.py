@@ -199,7 +199,7 @@ def describe_source(runs: Sequence[FinishedRun[Any]], only: str = "") -> str:
 
 
 def describe_model(model: ModelIdentity) -> str:
-    return f"{model.short_name} (a demonstration model)" if model.name.startswith(DEMONSTRATION) else model.short_name
+    return f"{model.name} (a demonstration model)" if model.name.startswith(DEMONSTRATION) else model.short_name
 
 
 def draw_figure(chart: Chart, source: str, widths: Sequence[int], *, claim: str = "") -> str:

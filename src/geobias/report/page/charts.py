@@ -176,7 +176,7 @@ class DotPlot:
     def format_tick(self, value: float) -> str:
         if self.is_ratio:
             return f"{value:.3g}×"
-        has_signs = self.ends[0] < 0 < self.ends[1]
+        has_signs = any((row["value"] or 0) < 0 for row in self.rows)
         return (f"{value:+g}" if has_signs and value else f"{value:g}").replace("-", "−")
 
     def _place_ticks(self, is_phone: bool) -> list[float]:

@@ -49,21 +49,22 @@ class Swarm:
         lane, size = (20.0, 12.0) if is_phone else (24.0, 13.5)
         lines = wrap_text(self.title, width - 4, 12)
         top = 16.0 * len(lines) + 6
-        bottom_of_lanes = top + lane * (len(right) + len(left) if is_phone else max(len(right), len(left)))
+        is_stacked = is_phone or self._overlaps(scale, right, left, size)
+        bottom_of_lanes = top + lane * (len(right) + len(left) if is_stacked else max(len(right), len(left)))
         middle = bottom_of_lanes + max(-min(y for _, y in places) + radius + 12, 26)
         axis = middle + max(y for _, y in places) + radius + 12
         parts = [draw_text(0, 12 + 16 * k, line, "soft", 12) for k, line in enumerate(lines)]
         ticks = place_ticks(min(known) - spare, max(known) + spare, 4 if is_phone else 8)
         has_signs = min(known) < 0 < max(known)
         parts.append(
-            draw_axis(scale, ticks, top, axis, 0, lambda value: f"{value:{'+' if value and has_signs else ''}g}")
+            draw_axis(scale, ticks, top, axis, 0, lambda value: f"{value:{'+' if value and has_signs else ''}g}".replace("-", "−"))
         )
         centres = {id(row): place for row, place in zip(self.rows, places, strict=True)}
         for row, (x, y) in zip(self.rows, places, strict=True):
             parts.append(draw_mark(x, middle + y, radius, self._choose_kind(row), "" if is_phone else self._say(row)))
         for side, rows in ((1, right), (-1, left)):
             for k, row in enumerate(rows):
-                y = top + lane * (k + (len(right) if is_phone and side < 0 else 0)) + 12
+                y = top + lane * (k + (len(right) if is_stacked and side < 0 else 0)) + 12
                 parts += self._draw_label(
                     row, scale, y, side, size, (centres[id(row)][0], middle + centres[id(row)][1])
                 )
@@ -79,6 +80,21 @@ class Swarm:
         rows = sorted(rows, key=lambda row: -side * row["value"])
         return [row for row in rows[:most] if row["value"] * side > 0]
 
+    def _overlaps(self, scale: Scale, right: Sequence[Row], left: Sequence[Row], size: float) -> bool:
+        """Whether names of both sides in one lane would cover each other."""
+        starts = [scale(row["low"] if row["low"] is not None else row["value"]) for row in right]
+        ends = [scale(row["high"] if row["high"] is not None else row["value"]) for row in left]
+        inner = [start - 20 - self._measure(row, size) for start, row in zip(starts, right, strict=True)]
+        outer = [end + 20 + self._measure(row, size) for end, row in zip(ends, left, strict=True)]
+        return any(start < end for start, end in zip(inner, outer, strict=False))
+
+    def _measure(self, row: Row, size: float) -> float:
+        return measure_text(self._name(row), size, bold=True)
+
+    def _name(self, row: Row) -> str:
+        places = count_places([each["value"] for each in self.rows])
+        return f"{row[self.label]} {signed(row['value'], places).replace('-', '−')}"
+
     def _draw_label(
         self, row: Row, scale: Scale, y: float, side: int, size: float, dot: tuple[float, float]
     ) -> list[str]:
@@ -86,8 +102,7 @@ class Swarm:
         kind = self._choose_kind(row)
         colour = kind if row["marked"] else "mute"
         low, high = (scale(row["value"] if row[end] is None else row[end]) for end in ("low", "high"))
-        places = count_places([each["value"] for each in self.rows])
-        text = f"{row[self.label]} {signed(row['value'], places).replace('-', '−')}"
+        text = self._name(row)
         x, anchor = (low - 7, "end") if side > 0 else (high + 7, "start")
         if side > 0 and x - measure_text(text, size, bold=True) < 0:
             x, anchor = 0.0, "start"
