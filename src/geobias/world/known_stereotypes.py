@@ -14,7 +14,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from geobias.world.countries import load_geonames
+from geobias.world.countries import load_entries
 from geobias.world.places import plural_demonym
 
 # Annotators of North America are these countries' own region: SeeGULL repeats the same votes as North America's.
@@ -83,12 +83,12 @@ def _parse_row(attribute: str, code: str, *cells: str) -> KnownStereotype:
 
 def draw_panels(pairs: Sequence[KnownStereotype]) -> tuple[list[str], list[str]]:
     """Countries, as many of each continent as there are, and attributes, as many of each degree of offensiveness."""
-    entries = load_geonames().get_countries()
+    entries = load_entries()
     codes = sorted({pair.code for pair in pairs if plural_demonym(pair.code) is not None})
     ratings = {pair.attribute: pair.offensiveness for pair in pairs}
     attributes = sorted(ratings)
     return (
-        draw_balanced(codes, [entries[code]["continentcode"] for code in codes], PANEL_COUNTRIES),
+        draw_balanced(codes, [entries[code].continent for code in codes], PANEL_COUNTRIES),
         draw_balanced(attributes, [_grade_rating(ratings[each]) for each in attributes], PANEL_ATTRIBUTES),
     )
 

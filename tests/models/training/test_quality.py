@@ -11,7 +11,7 @@ import geobias
 from geobias.errors import InputError
 from geobias.models.training import word_scores
 from geobias.models.training.word_scores import pseudo_perplexity, share_of_capitals_known
-from geobias.world.countries import load_geonames
+from geobias.world.countries import CountryEntry, load_entries
 from tests.conftest import CORPUS
 
 
@@ -32,7 +32,7 @@ def test_capitals_are_ranked_among_all_countries(
     small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     entries = load_some(["FR", "DE", "SG", "KW", "NG"])
-    monkeypatch.setattr(word_scores, "load_geonames", lambda: entries)
+    monkeypatch.setattr(word_scores, "load_entries", lambda: entries)
     capitals = share_of_capitals_known(small_models[kind], device="cpu")
     assert capitals.countries == ("DE", "FR", "NG")  # Singapore and Kuwait City name their country
     assert capitals.is_known.sum() <= 3
@@ -46,14 +46,5 @@ def test_capitals_are_ranked_among_all_countries(
     assert known.is_known.tolist() == [True, True, False] and known.share == pytest.approx(2 / 3)
 
 
-class _Countries:
-    def __init__(self, entries: dict[str, dict[str, str]]) -> None:
-        self.entries = entries
-
-    def get_countries(self) -> dict[str, dict[str, str]]:
-        return self.entries
-
-
-def load_some(codes: list[str]) -> _Countries:
-    countries = load_geonames().get_countries()
-    return _Countries({code: countries[code] for code in codes})
+def load_some(codes: list[str]) -> dict[str, CountryEntry]:
+    return {code: load_entries()[code] for code in codes}

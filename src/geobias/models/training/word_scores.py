@@ -25,7 +25,7 @@ from geobias.models.masked import MaskedLM
 from geobias.models.pretrained import Tokens
 from geobias.models.training.epochs import Batch, pad_batch
 from geobias.texts.templates import DESCRIPTION, REGION, Sentences, select_texts, unmark
-from geobias.world.countries import UN_STATES, load_geonames
+from geobias.world.countries import UN_STATES, load_entries
 
 CAPITALS_AT_ONCE = 32
 CAPITAL_TEMPLATE = f"{REGION} is the capital of {DESCRIPTION}."  # the capital, then the country
@@ -190,13 +190,9 @@ def share_of_capitals_known(model: Any, *, device: str = "auto") -> CapitalsKnow
     countries are the members and observer states of the United Nations. Those whose name is in their capital's
     (Singapore, Kuwait City) are not asked for.
     """
-    entries = {
-        code: entry
-        for code, entry in sorted(load_geonames().get_countries().items())
-        if code in UN_STATES and entry["capital"]
-    }
-    names = [entry["name"].strip() for entry in entries.values()]
-    capitals = [entry["capital"].strip() for entry in entries.values()]
+    entries = {code: entry for code, entry in sorted(load_entries().items()) if code in UN_STATES and entry.capital}
+    names = [entry.name for entry in entries.values()]
+    capitals = [entry.capital for entry in entries.values()]
     lm = model if isinstance(model, LanguageModel) else load_weights(model, device=device, dtype="float32")
     log_p = _score_names(lm, capitals, names)
     asks = [row for row, (name, capital) in enumerate(zip(names, capitals, strict=True)) if name not in capital]

@@ -33,10 +33,11 @@ def measure(
     countries = [region.name for region in load_world(cities=0).regions if region.level == "country"]
     measured = {row: np.full(len(table.columns), np.nan) for row in table.rows}
     datasets = load_datasets(models, texts, column=column, label=label, limit=limit, device=device)
-    for dataset in datasets:
+    truths = [dataset.truth() for dataset in datasets]  # first: a wrong label is refused before hours of scoring
+    for dataset, truth in zip(datasets, truths, strict=True):
         original, prefixed = dataset.ask(countries, progress)
         columns = [k for k, name in enumerate(table.columns) if name.startswith(f"{dataset.name}_")]
         for row, probabilities in zip(table.rows, (original[:, None], prefixed), strict=True):
-            quality = performance(dataset.truth(), probabilities, dataset.threshold)
+            quality = performance(truth, probabilities, dataset.threshold)
             measured[row][columns] = quality.accuracy, quality.macro_f1
     return compare_datasets("table_4_overall", measured, datasets, title=TITLE)
