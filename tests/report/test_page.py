@@ -131,13 +131,6 @@ def test_several_runs_share_a_page(run: Run, runs: Path) -> None:
     assert code == 0 and f"Page: {made}" in out
 
 
-def test_a_run_without_its_answers_is_refused_in_a_line(run: Run, runs: Path) -> None:
-    (runs / "regions/likelihoods.parquet").unlink()
-    code, out, err = run("report", runs)
-    assert (code, out) == (2, "") and "is missing, damaged or of another run" in err
-    assert len(err.splitlines()) == 1
-
-
 def test_what_is_no_run_and_no_page_is_refused(run: Run, runs: Path) -> None:
     (runs / "regions/results.json").write_text("{", encoding="utf-8")
     for given, said in (

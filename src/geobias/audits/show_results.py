@@ -17,7 +17,7 @@ from geobias.audits.reports import ask_everyday, draw_full, draw_summary
 from geobias.checks import escape, shorten_middle
 from geobias.models.sources import MITIGATED
 from geobias.report.findings import DIFFERENCES, EVIDENCE_LABELS, OUT, Finding, Role, with_role
-from geobias.report.headlines import choose_hero, rank_answers, say_answer, say_size, state_headline
+from geobias.report.headlines import choose_hero, rank_answers, say_answer, say_number, state_headline
 from geobias.report.results import SCHEMA_VERSION, AuditResult
 from geobias.report.run_folder import PAGE
 from geobias.report.runs import shown
@@ -25,7 +25,7 @@ from geobias.report.tables import console, print_json
 
 LINES, LINES_OF_SEVERAL = 25, 30  # of one audit, and of several, at `USUAL_WIDTH`
 USUAL_WIDTH = 80  # columns
-LONGEST_MODEL_NAME = 30
+LONGEST_MODEL_NAME = 28
 TERMS = "Terms: geobias explain TERM"
 MOST_ROWS = 12  # tests of several audits
 DETAILS_FIRST = 3  # before answers that found nothing
@@ -172,7 +172,7 @@ def _list_tests(results: Sequence[AuditResult]) -> Iterator[RenderableType]:
         for answer in with_role(result.findings, "overall"):
             groups.setdefault(ask_everyday(result, answer), []).append(answer)
     several = [answer for answers in groups.values() for answer in answers]
-    texts = [[shorten_middle(each.short_model, LONGEST_MODEL_NAME), say_answer(each)] for each in several]
+    texts = [[shorten_middle(each.short_model, LONGEST_MODEL_NAME), _say_briefly(each)] for each in several]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     left = MOST_ROWS
     for question, answers in groups.items():
@@ -183,8 +183,14 @@ def _list_tests(results: Sequence[AuditResult]) -> Iterator[RenderableType]:
         for answer in rank_answers(answers)[: max(left, 1)]:
             certainty = Text(answer.label, style=STYLES.get(answer.label, ""))
             name = shorten_middle(answer.short_model, LONGEST_MODEL_NAME)
-            table.add_row(f"  {name}", say_answer(answer), certainty, say_size(answer, with_interval=False))
+            size = say_number(answer) if answer.size_word else ""
+            table.add_row(f"  {name}", _say_briefly(answer), certainty, size)
         yield table
         left -= len(answers)
     if left < 0:
         yield Text(f"and {-left} more on the page", style="dim")
+
+
+def _say_briefly(answer: Finding) -> str:
+    """ "Yes, small."."""
+    return say_answer(answer).replace("the difference is ", "")

@@ -23,7 +23,7 @@ def run_report(values: Values) -> None:
 
     is_opened, runs = values.pop("open"), values.get("runs") or [str(run_folders.find_latest_run(Path("runs")))]
     page = Path(runs[0]) / PAGE
-    if not is_opened or len(runs) > 1 or values.keys() & {"out", "with_texts"} or not page.is_file():
+    if not is_opened or len(runs) > 1 or "out" in values or values.get("with_texts") or not page.is_file():
         from geobias.audits.finished_runs import write_report
         from geobias.audits.pages import figures_folder
         from geobias.report.runs import shown

@@ -7,7 +7,7 @@ is the test that leads: by its evidence, then the word for its size, then the sh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from geobias.report.findings import EVIDENCE_LABELS, Finding, with_role
@@ -17,6 +17,7 @@ from geobias.report.tables import listed
 
 DEMONSTRATION: Final = "embedded/"  # how the names of bundled models begin
 ORDER: Final = list(EVIDENCE_LABELS)  # the strongest first
+PERCENT: Final = {"probability": 100}  # units that people read in percentage points
 SYMBOLS: Final = {"clear": "●", "suggestive": "◐", "none": "○", "not testable": "◌"}
 
 
@@ -69,16 +70,15 @@ def say_answer(answer: Finding) -> str:
     return "No sign of it." if answer.evidence == "none" else "Cannot tell."
 
 
-def say_size(answer: Finding, *, with_interval: bool = True) -> str:
+def say_size(answer: Finding) -> str:
     """ "small: 1.3 points (0.4 to 2.2)"; of a null how large the largest gap is."""
     size = answer.size
     if size is None:
         return "not measurable"
-    times, unit = (100, "percentage points") if size.unit == "probability" else (1, size.unit)
-    number = f"{format_number(times * abs(size.value))} {unit}"
+    number, times = say_number(answer), PERCENT.get(size.unit, 1)
     if answer.audit == "names" and answer.subject is None:  # a set of countries leads
         number += ", the standard deviation of countries"
-    if with_interval and size.low is not None and size.high is not None:
+    if size.low is not None and size.high is not None:
         low, high = (size.low, size.high) if size.value >= 0 else (-size.high, -size.low)
         number += f" ({format_number(times * low)} to {format_number(times * high)})"
     if answer.size_word is None:
@@ -86,6 +86,9 @@ def say_size(answer: Finding, *, with_interval: bool = True) -> str:
     return f"{answer.size_word}: {number}"
 
 
-def list_cautions(findings: Iterable[Finding], answer: Finding) -> Sequence[Finding]:
-    """What may be an artefact of this answer."""
-    return [each for each in with_role(findings, "caution") if (each.audit, each.model) == (answer.audit, answer.model)]
+def say_number(answer: Finding) -> str:
+    """ "12 percentage points"."""
+    if answer.size is None:
+        return ""
+    unit = "percentage points" if answer.size.unit in PERCENT else answer.size.unit
+    return f"{format_number(PERCENT.get(answer.size.unit, 1) * abs(answer.size.value))} {unit}"

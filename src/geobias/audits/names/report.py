@@ -57,12 +57,12 @@ def make_report(result: NamesResult) -> Report:
     blocks: list[ReportBlock] = [
         *_choose(result, "delta", _draw_deltas),
         *_choose(result, "heat", draw_heat_map),
-        *_choose(result, "scale", _draw_scale),
         *(tables.list_countries(result, entry, None) for entry in entries),
         *_list_tables(result),
         *([examples] if examples else []),
         *_choose(result, "rarity", draw_alike_chart),
         *_choose(result, "correlations", draw_correlation_chart),
+        *_choose(result, "scale", _draw_scale),
         tables.list_classifiers(result),
         tables.list_farthest(result),
     ]

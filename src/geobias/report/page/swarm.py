@@ -57,7 +57,14 @@ class Swarm:
         ticks = place_ticks(min(known) - spare, max(known) + spare, 4 if is_phone else 8)
         has_signs = min(known) < 0 < max(known)
         parts.append(
-            draw_axis(scale, ticks, top, axis, 0, lambda value: f"{value:{'+' if value and has_signs else ''}g}".replace("-", "−"))
+            draw_axis(
+                scale,
+                ticks,
+                top,
+                axis,
+                0,
+                lambda value: f"{value:{'+' if value and has_signs else ''}g}".replace("-", "−"),
+            )
         )
         centres = {id(row): place for row, place in zip(self.rows, places, strict=True)}
         for row, (x, y) in zip(self.rows, places, strict=True):
