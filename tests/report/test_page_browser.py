@@ -101,7 +101,7 @@ def test_the_first_screen_has_the_headline_and_a_picture(page: Page) -> None:
     assert page.locator(".hero .chip").inner_text().endswith(answers[0].label)
     picture = page.locator(".hero svg:visible").bounding_box()
     assert picture and picture["y"] < 600
-    assert page.locator(".board tbody tr").count() == page.locator(".card").count() == len(answers) + 1
+    assert page.locator(".board tbody tr").count() == page.locator(".cards > .card").count() == len(answers) + 1
     labels = [chip.split("\n")[-1] for chip in page.locator(".board .chip").all_inner_texts()]
     assert re.sub(r"^\W+", "", labels[0]) == "clear"
 
