@@ -26,6 +26,7 @@ from geobias.files import check_replaceable, hash_file, save_file
 from geobias.report.findings import cap_details, doubt_language, doubt_repeats
 from geobias.report.page import build
 from geobias.report.page.blocks import Section, WorldMap
+from geobias.report.page.framed import describe_source
 from geobias.report.results import SCHEMA_VERSION, AuditResult, from_json
 from geobias.report.run_folder import INDEX, PAGE, RESULTS, RUN, add_to_run, holds_run, read_json, write_folder
 from geobias.report.runs import FinishedRun, RunDescription, new_folder, runs_in
@@ -230,7 +231,7 @@ def figures_folder(page: Path) -> Path:
 
 def save_figures(folder: Path, runs: Sequence[FinishedRun[Any]]) -> list[str]:
     """Every picture of the page as SVG; returns their names."""
-    return build.save_figures(folder, [*_comparisons(runs), *run_sections(runs)], build.describe_source(runs))
+    return build.save_figures(folder, [*_comparisons(runs), *run_sections(runs)], describe_source(runs))
 
 
 def run_sections(runs: Sequence[FinishedRun[Any]]) -> list[Section]:

@@ -104,7 +104,7 @@ class Plot:
 
 def plot_rows(rows: Iterable[Mapping[str, Any]], choices: Mapping[str, str | None]) -> Plot:
     """Dots with intervals, highest first; `choices` select by measure, label, reference (`against`) and model."""
-    from geobias.report.page.build import draw_file
+    from geobias.report.page.framed import draw_file
 
     return Plot(draw_file(choose_rows(list(rows), choices), "this result"))
 

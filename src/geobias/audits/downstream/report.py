@@ -329,6 +329,6 @@ def say_headline(result: DownstreamResult, answer: Finding, details: Sequence[Fi
     more = f" It is the largest of {count} differences that stand out." if is_sure and count > 1 else ""
     return (
         f"{'' if is_sure else 'Not certain: '}Put “{prefix}” before {texts}, and {name} finds them "
-        f"{100 * row.mean_after:.{places}f} % likely to be {entry.shown}. "
+        f"{100 * row.mean_after:.{places}f} % likely to be “{entry.shown}”. "
         f"With {other}: {100 * value:.{places}f} %.{more}"
     )

@@ -48,6 +48,7 @@ from geobias.report.tables import NOTHING, format_places, is_marked, signed
 SUMMARY_ROWS = 8  # on the terminal: the original model and seven methods
 ALL_ROWS = 300  # countries with --full
 DOMINATED = "dominated"
+QUESTION_IN_SHORT = "Does the method make differences between countries smaller, and what does it cost?"
 PERCENTAGE_POINTS = Range(-100, 100)
 MEANING = (
     "Spread: standard deviation between countries of the mean of 100 (p_pos - p_neg), without the noise of texts. "
@@ -92,7 +93,7 @@ def make_report(result: MitigateResult) -> Report:
         notes=list(_list_notes(result)),
         full_notes=["The models are in models/."],
         meaning="" if is_language else MEANING,
-        cards={"": CardText("Does the method make differences between countries smaller, and what does it cost?")},
+        cards={"": CardText(QUESTION_IN_SHORT, ["countries", "pareto"])},
     )
 
 

@@ -7,14 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import geobias
 from geobias.files import save_file
-from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, with_role
 from geobias.report.glossary import Term, split_terms
 from geobias.report.headlines import (
@@ -36,14 +33,21 @@ from geobias.report.page.finding_cards import (
     sort_cards,
     split_code,
 )
-from geobias.report.page.svg import draw_frame
-from geobias.report.page.world_map import draw_outlines
+from geobias.report.page.framed import (
+    HERO_WIDTHS,
+    WIDTHS,
+    describe_source,
+    draw_figure,
+    draw_file,
+    draw_social_card,
+    read_template,
+)
+from geobias.report.page.world_map import MapPicture, draw_outlines
 from geobias.report.results import to_json
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import csv_text
 
 SCRIPTS = ("page.js", "try.js", "tables.js", "terms.js")
-HERO_WIDTHS, WIDTHS, FILE_WIDTH = (1000, 660, 350), (640, 350), 900  # pixels, the widest first
 LONGEST_VALUE = 400  # characters
 FIXED_LIMITS = (
     "Every number describes a model and the texts it was tested with. None describes people.",
@@ -111,6 +115,11 @@ def render(
         headline=headline,
         scale=scale,
         tries=tries,
+        social=draw_social_card(
+            headline, cards[0].finding, cards[0].charts[0], of_charts.get(cards[0].charts[0].id, source)
+        )
+        if cards and cards[0].charts
+        else "",
         quote=_quote(headline, cards[0].finding, source) if cards else "",
         cards=cards,
         questions=_group_questions(cards),
@@ -125,9 +134,9 @@ def render(
         run_details=_run_details,
         version=geobias.__version__,
         date=f"{datetime.now(UTC):%Y-%m-%d}",
-        style=Markup(_read_template("page.css")),
-        figure_style=Markup(_read_template("figure.css")),
-        scripts=[Markup(_read_template(name)) for name in SCRIPTS],
+        style=Markup(read_template("page.css")),
+        figure_style=Markup(read_template("figure.css")),
+        scripts=[Markup(read_template(name)) for name in SCRIPTS],
         outlines=Markup(draw_outlines() if _has_map(drawn.values()) else ""),
         data=Markup(_inert({"tries": tries, "csv": _list_files(drawn.values(), sources, source)})),
     )
@@ -186,46 +195,6 @@ def _name_models(section: Section, cards: Sequence[Card]) -> Iterator[tuple[str,
     yield from ((card.finding.model, chart) for card in cards for chart in card.charts)
 
 
-def describe_source(runs: Sequence[FinishedRun[Any]], only: str = "") -> str:
-    """ "geobias 1.0, embedded/sentiment (a demonstration model), 2026-01-31. Describes a model, not people."."""
-    models = {model.name: model for run in runs for model in run.result.model_identities}
-    models = {only: models[only]} if only in models else models
-    names = list(map(describe_model, models.values()))
-    shown = names if len(names) < 3 else [f"{len(names)} models"]
-    if len(names) > 2 and all(name.startswith(DEMONSTRATION) for name in models):
-        shown = [f"{len(names)} demonstration models"]
-    date = max((run.description.finished[:10] for run in runs), default="")
-    return f"geobias {geobias.__version__}, {', '.join([*shown, date])}. Describes a model, not people."
-
-
-def describe_model(model: ModelIdentity) -> str:
-    return f"{model.name} (a demonstration model)" if model.name.startswith(DEMONSTRATION) else model.short_name
-
-
-def draw_figure(chart: Chart, source: str, widths: Sequence[int], *, claim: str = "") -> str:
-    """A picture at several widths, of which the page shows one, with its downloads."""
-    from markupsafe import Markup
-
-    pictures = []
-    for k, width in enumerate(widths):
-        part = draw_frame(chart.picture, width, title=chart.title, note=chart.reading, source=source, claim=claim)
-        pictures.append(
-            Markup(
-                '<svg class="w{}" viewBox="0 0 {} {:.0f}" style="max-width:{}px" role="img" aria-label="{}">{}</svg>'
-            ).format(k, width, part.height, round(1.15 * width), f"{chart.title}. {chart.alt}", Markup(part.svg))
-        )
-    buttons = Markup("").join(
-        Markup('<button type="button" data-download="{}" aria-label="Download {} as {}">{}</button>').format(
-            kind, chart.title, kind.upper(), kind.upper()
-        )
-        for kind in ("png", "svg", "csv")
-    )
-    texts = " texts" if chart.has_texts else ""
-    return Markup('<figure id="{}" class="of{}{}">{}<div class="tools scripted">{}</div></figure>').format(
-        chart.id, len(widths), texts, Markup("").join(pictures), buttons
-    )
-
-
 def _quote(headline: str, hero: Finding, source: str) -> str:
     return f"{headline} ({say_size(hero)}; {hero.label}. {source} {hero.limit})"
 
@@ -239,7 +208,7 @@ def _group_questions(cards: Sequence[Card]) -> dict[str, list[Card]]:
 
 
 def _has_map(sections: Iterable[Section]) -> bool:
-    return any("MapPicture" in type(chart.picture).__name__ for chart in _charts(sections))
+    return any(isinstance(chart.picture, MapPicture) for chart in _charts(sections))
 
 
 def _title(models: Sequence[str]) -> str:
@@ -311,27 +280,12 @@ def _inert(data: Mapping[str, Any]) -> str:
     return text
 
 
-@cache
-def _read_template(name: str) -> str:
-    return resources.files("geobias.report.page").joinpath(f"templates/{name}").read_text(encoding="utf-8")
-
-
 def save_figures(folder: Path, sections: Sequence[Section], source: str) -> list[str]:
     """Every picture as SVG; returns their names."""
     charts = list(_charts(map(draw_maps, sections)))
     for chart in charts:
         save_file(folder / f"{chart.id}.svg", draw_file(chart, source).encode())
     return [chart.id for chart in charts]
-
-
-def draw_file(chart: Chart, source: str) -> str:
-    """A picture by itself, in light colours on white."""
-    part = draw_frame(chart.picture, FILE_WIDTH, title=chart.title, note=chart.reading, source=source)
-    style = f"<style>{_read_template('figure.css')}</style>"
-    outlines = draw_outlines() if "MapPicture" in type(chart.picture).__name__ else ""
-    box = f'viewBox="-24 -24 {FILE_WIDTH + 48} {part.height + 48:.0f}" width="{FILE_WIDTH + 48}"'
-    paper = '<rect x="-24" y="-24" width="100%" height="100%" fill="#ffffff"/>'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {box}>{style}{outlines}{paper}{part.svg}</svg>'
 
 
 def _charts(sections: Iterable[Section]) -> Iterator[Chart]:

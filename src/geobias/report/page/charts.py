@@ -330,12 +330,16 @@ class Scatter:
         ticks = place_ticks(low, high, 4 if width < PHONE else 7)
         parts += [draw_text(across(tick), 42 + height, f"{tick:g}", "soft", 11, "middle") for tick in ticks]
         parts.append(draw_text(width, 60 + height, f"{self.titles[0]} →", "soft", 12, "end"))
+        labels: list[tuple[float, float]] = []
         for row in known:
             x, y, name = across(row[self.x]), down(row[self.y]), str(row[self.label])
             tip = f"{name}: {self.titles[0]} {row[self.x]:.3g}, {self.titles[1]} {row[self.y]:.3g}"
             parts.append(draw_mark(x, y, 5, "neutral" if self.is_filled(row) else "open", tip))
-            is_left = x + 10 + measure_text(name, 12) > width
-            parts.append(draw_text(x - 9 if is_left else x + 9, y + 4, name, "ink", 12, "end" if is_left else "start"))
+            is_left, below = x + 10 + measure_text(name, 12) > width, y + 4
+            while any(abs(below - other) < 13 and abs(x - other_x) < 150 for other_x, other in labels):
+                below -= 14
+            labels.append((x, below))
+            parts.append(draw_text(x - 9 if is_left else x + 9, below, name, "ink", 12, "end" if is_left else "start"))
         return Part("".join(parts), 70 + height)
 
 

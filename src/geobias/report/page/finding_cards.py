@@ -59,16 +59,18 @@ def _find_charts(section: Section, answer: Finding) -> Iterator[Chart]:
     """The charts of the blocks that the audit names for this answer; by default its first chart of this model."""
     names = _find_text(section, answer).blocks
     charts = [
-        (block.id, option)
+        (block.id, name, option)
         for block in section.blocks
         for name, option in (block.options.items() if isinstance(block, Choice) else [("", block)])
         if isinstance(option, Chart) and (names or name in ("", answer.model, answer.measure))
     ]
     if not names:
-        yield from [chart for _, chart in charts][:1]
+        yield from [chart for *_, chart in charts][:1]
         return
     for name in names:
-        yield from [chart for block_id, chart in charts if block_id.startswith(f"{section.id}-{name}")][:1]
+        of_block = [(key, chart) for block_id, key, chart in charts if block_id.startswith(f"{section.id}-{name}")]
+        own = [chart for key, chart in of_block if key in (answer.model, answer.measure)]
+        yield from (own or [chart for _, chart in of_block])[:1]
 
 
 def leave_out(section: Section, charts: Sequence[Chart]) -> Section:

@@ -65,31 +65,32 @@
       find(".all", svg).setAttribute("transform", `translate(0,${claim.dataset.height})`);
       height += Number(claim.dataset.height);
     }
+    return finish(svg, -MARGIN, width + 2 * MARGIN, height + 2 * MARGIN);
+  }
+
+  function finish(svg, start, width, height) {
+    // By itself: with its outlines and its style, on paper.
     for (const use of all("use", svg)) {
       const path = document.getElementById(use.getAttribute("href").slice(1)).cloneNode();
       path.removeAttribute("id");
       path.setAttribute("class", use.getAttribute("class"));
       use.replaceWith(path);
     }
-    const size = [width + 2 * MARGIN, height + 2 * MARGIN];
+    const values = { class: "picture", xmlns: "http://www.w3.org/2000/svg", viewBox: [start, start, width, height].join(" "), width, height };
+    for (const [name, value] of Object.entries(values)) svg.setAttribute(name, value);
     svg.removeAttribute("style");
-    svg.setAttribute("class", "picture");
-    svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    svg.setAttribute("viewBox", `${-MARGIN} ${-MARGIN} ${size.join(" ")}`);
-    svg.setAttribute("width", size[0]);
-    svg.setAttribute("height", size[1]);
-    svg.insertAdjacentHTML("afterbegin", `<style>${find("#figure-style").textContent}</style><rect x="${-MARGIN}" y="${-MARGIN}" width="100%" height="100%" fill="#fffefb"/>`);
-    return [new XMLSerializer().serializeToString(svg), ...size];
+    svg.insertAdjacentHTML("afterbegin", `<style>${find("#figure-style").textContent}</style><rect x="${start}" y="${start}" width="100%" height="100%" fill="#fffefb"/>`);
+    return [new XMLSerializer().serializeToString(svg), width, height];
   }
 
-  function drawPng([text, width, height]) {
+  function drawPng([text, width, height], scale = 2) {
     return new Promise((resolve, reject) => {
       const image = new Image();
       image.onerror = reject;
       image.onload = () => {
         const canvas = document.createElement("canvas"), context = canvas.getContext("2d");
-        [canvas.width, canvas.height] = [2 * width, 2 * height];
-        context.scale(2, 2);
+        [canvas.width, canvas.height] = [scale * width, scale * height];
+        context.scale(scale, scale);
         context.drawImage(image, 0, 0, width, height);
         canvas.toBlob(resolve);
       };
@@ -113,6 +114,10 @@
   for (const button of all("[data-download]")) button.addEventListener("click", async () => {
     const figure = button.closest("figure"), kind = button.dataset.download;
     save(`${figure.id}.${kind}`, await files[kind](figure));
+  });
+  find("#save-social")?.addEventListener("click", async () => {
+    const card = finish(find("#social svg").cloneNode(true), 0, 1200, 630);
+    save("card.png", await drawPng(card, 1));
   });
   root.dataset.drawn = "yes";
 })();
