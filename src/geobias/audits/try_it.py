@@ -17,7 +17,7 @@ from geobias.audits.limits_and_sources import BUNDLED_TEXTS
 from geobias.audits.names.answers import COUNTERFACTUALS
 from geobias.audits.names.result import ClassifierReading, NamesResult
 from geobias.report.runs import FinishedRun
-from geobias.report.saved_answers import ORIGINAL, PLACE, read_answers, reshape_answers
+from geobias.report.saved_answers import ANSWERS, ORIGINAL, PLACE, read_answers, reshape_answers
 from geobias.texts.user_texts import sample_texts
 
 MOST_TEXTS = 12
@@ -82,7 +82,7 @@ def _score_texts(rows: pd.DataFrame, entry: ClassifierReading) -> np.ndarray:
 
 def _read_places(folder: Path, result: DownstreamResult) -> Try | None:
     """Every country's sentence before a text; only of bundled texts, since no file of the run has the user's."""
-    if result.settings.texts.source != BUNDLED_TEXTS:
+    if result.settings.texts.source != BUNDLED_TEXTS or not (folder / ANSWERS).is_file():
         return None
     bundled = sample_texts()
     by_id = dict(zip(bundled.ids, bundled.texts, strict=True))
