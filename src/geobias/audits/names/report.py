@@ -344,7 +344,7 @@ def say_headline(result: NamesResult, answer: Finding, details: Sequence[Finding
     number = format_number(abs(largest.size.value))
     country = add_article(largest.subject or "")
     side = {"better": "kinder", "worse": "harsher"}.get(largest.valence or "", largest.direction or "apart")
-    effect = f"scores them {number} of 200 points {side} than with the average country's"
+    effect = f"scores them {number} points (of 200) {side} than with the average country's"
     if largest.size.unit != "points":
         degree = "more" if largest.direction == "higher" else "less"
         effect = f"gives one answer {number} % {degree} often than with the average country's"

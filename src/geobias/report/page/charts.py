@@ -108,7 +108,11 @@ class DotPlot:
         heading = self._draw_heading(scale, names, width, legend.height)
         top = legend.height + heading.height
         of_name = {name: [row for row in self.rows if row[self.label] == name] for name in self.order}
-        step = ROW if not self.series else 6 + SERIES_ROW * max(1, len(self.kinds))
+        step = (
+            (ROW if len(self.order) < 12 else ROW - 2.0)
+            if not self.series
+            else 6 + SERIES_ROW * max(1, len(self.kinds))
+        )
         body: list[str] = []
         for k, name in enumerate(self.order):
             y = top + k * step
