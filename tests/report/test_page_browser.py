@@ -14,7 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from geobias.audits.pages import read_runs
+from geobias.audits.pages import read_runs, render_page
 from geobias.report.page.blocks import Block, Choice, Section, Table
 from geobias.report.page.build import Background, render
 from tests.report.pages import COUNTRIES, HOSTILE, LABELS, PEOPLE, invent_findings, page_with_findings
@@ -232,6 +232,27 @@ def test_on_paper_there_are_two_pages(dark: Page) -> None:
     assert dark.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert dark.locator(".hero svg:visible").count() == 1 and "Details" not in dark.inner_text("body")
     assert re.findall(rb"/Count (\d+)", dark.pdf(prefer_css_page_size=True)) == [b"2"]
+
+
+def test_a_text_can_be_tried_with_every_country(browser: Browser, file: Path, tmp_path: Path) -> None:
+    html = render_page(read_runs(file.parent), with_texts=True)
+    (tmp_path / "texts.html").write_text(html, encoding="utf-8")
+    for page in opened(browser, tmp_path / "texts.html"):
+        dots = page.locator("#try circle")
+        assert dots.count() == len(PEOPLE) * 4 and page.locator("#try circle.neutral").count() == 4
+        for country, first in (("Aland", "A"), ("Cland", "E")):
+            page.locator("[data-try=country]").select_option(label=country)
+            assert page.locator("#try mark").first.inner_text().startswith(first)
+            assert page.locator("[data-try=answer]").inner_text().startswith(f"{country}: ")
+        page.locator("#hide-texts").check()
+        assert page.locator("#try").is_hidden()
+
+
+def test_the_headline_is_saved_as_a_card(page: Page) -> None:
+    with page.expect_download() as started:
+        page.locator("#save-social").click()
+    content = started.value.path().read_bytes()
+    assert (int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big")) == (1200, 630)
 
 
 def test_the_keyboard_alone_reaches_everything_in_order(page: Page) -> None:
