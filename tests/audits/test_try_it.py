@@ -38,7 +38,7 @@ def test_bundled_texts_can_always_be_tried(tmp_path: Path) -> None:
     geobias.audit_downstream(judge("one"), countries="FR,DE,TD", limit=14, out=tmp_path / "run")
     (run,) = read_runs(tmp_path / "run")
     (places,) = list_tries([run], with_texts=False)
-    codes = list(read_answers(run.folder, []).select(PLACE).keys["place"][:3])
+    codes = list(read_answers(run.folder, [f"{run.result.models[0].name}/negative"]).select(PLACE).keys["place"][:3])
     assert places["countries"] == [load_countries()[code].name for code in codes] and len(codes) == 3
     assert len(places["texts"]) == MOST_TEXTS
     text = places["texts"][0]
