@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from geobias.report.findings import Finding, Size
@@ -9,7 +11,7 @@ from geobias.report.headlines import choose_hero, count_answers, name_model, say
 from tests.report.pages import finding
 
 
-def answer(name: str, p: float | None, value: float, unit: str = "points", **fields: object) -> Finding:
+def answer(name: str, p: float | None, value: float, unit: str = "points", **fields: Any) -> Finding:
     return finding(p=p, size=Size(value, None, None, unit), sentence=name, subject="Chad", **fields)
 
 

@@ -18,6 +18,7 @@ from geobias.audits.reports import make_section
 from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.measures.word_jackknife import estimate_centroid_distances
 from geobias.report.page.blocks import Table, WorldMap
+from geobias.report.page.charts import DotPlot
 from geobias.report.runs import FinishedRun
 from tests.audits.gate.results import region_scores
 from tests.report.pages import COUNTRIES, regions_run
@@ -129,4 +130,4 @@ def test_random_sets_in_words(run: Run) -> None:
         chart = block.charts["balanced"]
         assert title in chart.title
         assert "Earth" not in str(chart.rows) and chart.rows[0]["random_sets"] == 0.1
-        assert chart.picture.tick == "random_sets"
+        assert isinstance(chart.picture, DotPlot) and chart.picture.tick == "random_sets"

@@ -93,7 +93,8 @@ def render(
     shown += [scale] if scale else []
 
     def draw(chart: Chart, *, is_hero: bool = False) -> Markup:
-        of_run = next((text for name, text in sources.items() if chart.id.startswith(f"{name}-")), source)
+        section = max((name for name in sources if chart.id.startswith(f"{name}-")), key=len, default="")
+        of_run = sources.get(section, source)
         widths = HERO_WIDTHS if is_hero else WIDTHS
         return Markup(draw_figure(chart, of_charts.get(chart.id, of_run), widths, claim=headline if is_hero else ""))
 

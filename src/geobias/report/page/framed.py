@@ -70,7 +70,7 @@ def draw_social_card(headline: str, finding: Finding, chart: Chart, source: str)
     top = 52 + headline_part.height
     facts = draw_text(0, top + 20, f"{SYMBOLS[finding.evidence]} {finding.label}, {say_size(finding)}", "ink", 22)
     part = chart.picture.draw(HERO_WIDTHS[1])
-    scale = min(1080 / HERO_WIDTHS[1], (545 - top - 44) / part.height)
+    scale = max(0.2, min(1080 / HERO_WIDTHS[1], (545 - top - 44) / part.height))
     picture = f'<g transform="translate({(1080 - scale * HERO_WIDTHS[1]) / 2:.0f},{top + 44:.0f}) scale({scale:.3f})">'
     body = f"{headline_part.svg}{facts}{picture}{part.svg}</g>{draw_text(0, 596, source, 'soft', 17)}"
     alt = f"{headline} {chart.alt}"
