@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import geobias
+from geobias.models.scorer import Scorer
 from geobias.world.regions import load_world
 from geobias.world.words import herb_words
 
@@ -30,7 +31,7 @@ COUNTRIES, WORDS = 100, 40
 NOISE = 0.2
 
 
-class NullWorld:
+class NullWorld(Scorer):
     """A model that knows words and letters, and no place."""
 
     fingerprint = None

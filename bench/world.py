@@ -19,13 +19,13 @@ from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.measure import measure_regions, score_regions
 from geobias.audits.study import prepare
 from geobias.measures.herb import descriptive_vectors, flat_sparseness
-from geobias.models.kinds import as_scorer
+from geobias.models.scorer import Scorer
 
 
-class Synthetic:
+class Synthetic(Scorer):
     """A number for every text, from its hash."""
 
-    fingerprint, columns = None, ("log_likelihood",)
+    columns = ("log_likelihood",)
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
         return np.array([[-1.0 - (hash(text) % 997) / 997] for text in texts])
@@ -34,7 +34,7 @@ class Synthetic:
 def main() -> None:
     design, scorer = prepare(audit_regions, cities="all").design, Synthetic()
     start = time.perf_counter()
-    answers = ask_regions(design, as_scorer(scorer))
+    answers = ask_regions(design, scorer)
     time_answered = time.perf_counter()
     flat_sparseness(descriptive_vectors(answers.likelihoods[0]), design.tree.children)
     time_flat = time.perf_counter()

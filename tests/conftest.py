@@ -104,7 +104,7 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def fast_path_is_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`use_plain()` sets this variable for the whole process: restore it each time."""
+    """Whatever the environment says."""
     monkeypatch.setenv(VARIABLE, "1")
 
 

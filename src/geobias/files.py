@@ -30,7 +30,6 @@ from geobias.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-SMALL_UNPACKED, UNPACKED_RATIO = 1 << 28, 100  # bytes that any file may unpack to; beyond, times its size
 LARGEST_IN_MEMORY = 2**26  # bytes of an array
 
 
@@ -71,14 +70,6 @@ def hash_file(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def most_unpacked(size: int) -> int:
-    """Bytes that a compressed file of this size may unpack to: what text and models need, not what a bomb needs.
-
-    Text shrinks to a third, repetitive tables and vocabularies of models to a seventieth.
-    """
-    return max(SMALL_UNPACKED, UNPACKED_RATIO * size)
 
 
 def decode_text(content: bytes, title: str) -> str:

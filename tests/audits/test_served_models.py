@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from geobias.models.connection import KEY_VARIABLE
+from geobias.models.endpoint import KEY_VARIABLE
 from tests.conftest import SCORE_ONLY, Run
 from tests.servers import served
 

@@ -120,19 +120,6 @@ def test_tidying_changes_no_score(parts: list[Scores], files_before_merging: int
         assert len(list(cache.rglob("*.parquet"))) == (1 if file_count > files_before_merging else file_count)
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 40), st.integers(2, 4))
-def test_a_store_merges_its_own_files(count: int, files_before_merging: int) -> None:
-    scores = {str(i): (float(i), -np.inf) for i in range(count)}
-    with temporary_cache(files_before_merging) as cache:
-        adder = open_store()
-        for text, row in scores.items():
-            add_scores(adder, {text: row})
-        merged, unmerged = divmod(count, files_before_merging)
-        assert len(list(cache.rglob("*.parquet"))) == merged + unmerged
-        assert_holds(open_store(), scores, list(scores))
-
-
 Damage = tuple[str, int, int, int]  # kind, which file, which byte, change of its bits
 DAMAGE: st.SearchStrategy[list[Damage]] = st.lists(
     st.tuples(

@@ -24,11 +24,6 @@ def test_batches_hold_one_length_within_the_budget_and_everything_once() -> None
     assert len(batches) < 500
 
 
-def test_costs_may_differ_within_one_length() -> None:
-    batches = list(equal_length_batches(np.full(5, 3), np.array([5, 5, 10, 11, 1]), lambda: 10))
-    assert [list(batch) for batch in batches] == [[0, 1], [2], [3], [4]]
-
-
 def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pretrained, "SHARE_TEXTS", 3)
     made: list[list[str]] = []

@@ -191,7 +191,7 @@ def test_a_function_sees_instruction_system_prompt_and_text() -> None:
     ("row", "message"),
     [
         ({"yes": 0.9, "no": 0.3}, "sum to at most 1"),
-        (-0.5, "-0.5, which is no probability.* `geobias regions`"),
+        (-0.5, "at least 0"),
         ([-0.5, 1.5], "at least 0"),
         ([0.1, 0.2, 0.3], "Return one for each of yes, no"),
         (None, "Return words or probabilities"),
@@ -205,14 +205,10 @@ def test_bad_answers_of_functions(row: Any, message: str) -> None:
 def test_numbers_have_an_expected_value() -> None:
     decisions = decide(lambda prompts: [{"2": 0.3, "8": 0.1}] * len(prompts), ["How many?"], NUMBER_ANSWERS)
     assert decisions.expected_number == pytest.approx([3.5]) and decisions.answered == pytest.approx([0.4])
-    with pytest.raises(InputError, match=r"a single number.*a mapping from 1, 2, 3"):
+    with pytest.raises(InputError, match="Return one for each of 1, 2, 3"):
         load_decider(lambda prompts: [0.5] * len(prompts), NUMBER_ANSWERS)
     words = decide(lambda prompts: ["7 weeks"] * len(prompts), ["How many?"], NUMBER_ANSWERS)
     assert words.expected_number.tolist() == [7.0]
-    with pytest.raises(InputError, match="two answers"):
-        _ = decisions.log_odds
-    with pytest.raises(InputError, match="no expected number"):
-        _ = Decisions(YES_NO_ANSWERS, np.zeros((1, 4))).expected_number
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 import torch
 
-from geobias import audit_names, audit_regions
+from geobias import audit_regions
 from geobias.errors import InputError
 from geobias.models.functions import FunctionClassifier, FunctionLM
-from geobias.models.load import load, load_masked, load_scorer
+from geobias.models.load import load_masked, load_scorer
 from geobias.models.scorer import PROBE, ModelIdentity, Scorer
 from geobias.models.sources import is_function_name
 
@@ -97,20 +97,6 @@ def test_a_function_is_its_own_only_scorer() -> None:
     assert scorer.identity() == ModelIdentity(name, "log_likelihood", None)
 
 
-@pytest.mark.slow
-def test_audit_names_takes_perplexities_from_it(tmp_path: Path) -> None:
-    def fair(texts: list[str]) -> list[dict[str, float]]:
-        return [{"negative": 0.4, "positive": 0.6} for _ in texts]
-
-    texts = ["Mary Smith is here.", "John Brown is awful."]
-    result = audit_names(fair, texts, countries=["FR", "MA"], draws=2, perplexity=likely, out=tmp_path / "run")
-    perplexities = result.answers[0].perplexities
-    assert perplexities is not None
-    assert perplexities.model.name == "tests.models.test_functions_as_language_models:likely"
-    np.testing.assert_allclose(perplexities.original, [-value for value in likely(texts)])
-    assert result.settings.perplexity == "tests.models.test_functions_as_language_models:likely"
-
-
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -119,14 +105,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "open('imported', 'w')\n\ndef f(texts):\n    return [-1.0 for _ in texts]\n"
     )
     return tmp_path
-
-
-def test_a_name_leads_to_the_function(here: Path) -> None:
-    found = load("geobias_lm:f")
-    assert isinstance(found, FunctionLM) and found.name == "geobias_lm:f"
-    assert load_scorer("geobias_lm:f", None).columns == ("log_likelihood",)
-    with pytest.raises(InputError, match="There is no 'g' for 'geobias_lm:g'"):
-        load("geobias_lm:g")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 import geobias
 from geobias.audits.pages import read_runs, render_page
 from geobias.audits.study import IndexEntry, RunIndex, save_index
+from geobias.models.scorer import Scorer
 from geobias.report.findings import ExampleText, Finding, Size, grade_evidence
 from geobias.report.run_folder import PAGE
 from geobias.report.runs import index_folder
@@ -35,10 +36,10 @@ def chance(text: str) -> float:
     return zlib.crc32(text.encode()) / 2**32
 
 
-class Speaker:
+class Speaker(Scorer):
     """A language model whose likelihoods are drawn by lot."""
 
-    fingerprint, columns = None, ("log_likelihood",)
+    columns = ("log_likelihood",)
 
     def __init__(self, name: str = "speaker") -> None:
         self.name = name

@@ -21,8 +21,7 @@ from geobias.engine.ask import find_distinct
 from geobias.engine.store import ScoreStore
 from geobias.errors import InputError
 from geobias.models.answers import Prompt
-from geobias.models.connection import warn_about_key
-from geobias.models.endpoint import Endpoint, check_url
+from geobias.models.endpoint import Endpoint, check_url, warn_about_key
 from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import Classifier, Scorer, probability_columns
 from geobias.models.served import ServedClassifier
@@ -124,7 +123,7 @@ def workload(
     texts: Sequence[str], columns: Sequence[str], fingerprints: Sequence[str], *, name: str, each: int = 0
 ) -> Workload:
     """What of these texts is not in the store under any of the fingerprints. `each` letters are sent with each."""
-    first, _ = find_distinct(texts)
+    first, *_ = find_distinct(texts)
     known = np.zeros(len(first), dtype=bool)
     for fingerprint in fingerprints:
         known |= ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(select_texts(texts, first))[:, 0])

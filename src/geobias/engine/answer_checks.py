@@ -15,7 +15,7 @@ import numpy as np
 
 from geobias.checks import shorten
 from geobias.errors import InputError
-from geobias.models.scorer import LOG_P, SAMPLES, CallLimitReached, Scorer
+from geobias.models.scorer import LOG_P, SAMPLES, Scorer
 
 CHECKED_TEXTS = 20  # of each scorer in a run: so many stored answers are compared, and so many texts asked twice
 FLOAT32_TOLERANCE, TOLERANCE = 1e-3, 2e-2  # of a probability, or relative to a larger number
@@ -125,14 +125,8 @@ class AnswerChecks:
 
 def _score_again(scorer: Scorer, texts: Sequence[str]) -> np.ndarray:
     rows = np.full((len(texts), len(scorer.columns)), np.nan)
-    try:
-        for places, block in scorer.batches(texts):
-            rows[places] = block
-    except CallLimitReached:
-        raise CallLimitReached(
-            f"The limit of calls was reached while {len(texts)} texts were asked again, to check that "
-            f"{scorer.identity().name} gives the same answers. All answers so far are saved. Raise --server calls=N."
-        ) from None
+    for places, block in scorer.batches(texts):
+        rows[places] = block
     return rows
 
 

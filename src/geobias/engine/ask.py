@@ -87,12 +87,12 @@ def ask(
     """Return the scores of all texts. `progress` shows a bar; by default only on a terminal.
 
     To score several blocks of texts, share one `writer`: then no block waits until the last one is on disk.
-    A text without a score raises an error after all others are stored. `distinct` is what `_find_distinct` returns.
+    A text without a score raises an error after all others are stored. `distinct` is what `find_distinct` returns.
     """
     if writer is None:
         with StoreWriter(scorer, label) as writer:
             return ask(scorer, texts, label=label, progress=progress, writer=writer)
-    first_positions, text_numbers, keys = distinct or _find_distinct(texts)
+    first_positions, text_numbers, keys = distinct or find_distinct(texts)
     distinct_texts = select_texts(texts, first_positions)
     scores = writer.store.lookup(distinct_texts if keys is None else keys)
     is_missing, checks = np.isnan(scores[:, 0]), find_checks(scorer)
@@ -152,7 +152,7 @@ def ask_in_blocks(scorer: Scorer, texts: LazyTexts, *, label: str, progress: boo
 
     def select_block(start: int) -> tuple[TextSelection, DistinctTexts]:
         block = TextSelection(texts, np.arange(start, min(start + TEXTS_PER_BLOCK, len(texts))))
-        return block, _find_distinct(block)
+        return block, find_distinct(block)
 
     starts = range(0, len(texts), TEXTS_PER_BLOCK)
     scores = DiskArray(np.float64, (len(scorer.columns),))
@@ -176,13 +176,11 @@ def _map_ahead(work: Callable[[Item], Result], items: Sequence[Item]) -> Generat
         yield waiting.result()
 
 
-def find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the position of the first of equal texts, and for every text the number of its distinct text."""
-    return _find_distinct(texts)[:2]
+def find_distinct(texts: Sequence[str]) -> DistinctTexts:
+    """Return the position of the first of equal texts, and for every text the number of its distinct text.
 
-
-def _find_distinct(texts: Sequence[str]) -> DistinctTexts:
-    """The same, and the keys of the distinct texts if they were needed to tell texts apart."""
+    The last part are the keys of the distinct texts if they were needed to tell texts apart.
+    """
     known = texts.find_distinct() if isinstance(texts, LazyTexts) else None
     if known is not None:
         return *known, None
@@ -225,7 +223,8 @@ def score_here(scorer: Scorer, texts: Sequence[str], positions: np.ndarray) -> G
     size = max(1, len(positions) if scorer.takes_everything else LARGEST_SHARE)
     for start in range(0, len(positions), size):
         share = select_texts(texts, positions[start : start + size])
-        with _close_after(scorer.batches(share)) as blocks:
+        # Closed here even if it was not read to its end, so that the scorer can restore its model.
+        with closing(block for block in scorer.batches(share)) as blocks:
             for places, rows in blocks:
                 expected = (len(places), len(scorer.columns))
                 if rows.shape != expected:
@@ -233,13 +232,3 @@ def score_here(scorer: Scorer, texts: Sequence[str], positions: np.ndarray) -> G
                         f"The scorer returned an array of shape {rows.shape} for {len(places)} texts, not {expected}."
                     )
                 yield start + places, rows
-
-
-@contextmanager
-def _close_after(blocks: Iterator[ScoreBlock]) -> Iterator[Iterator[ScoreBlock]]:
-    """End a generator here even if it was not read to its end, so that the scorer can restore its model."""
-    try:
-        yield blocks
-    finally:
-        if isinstance(blocks, Generator):
-            blocks.close()

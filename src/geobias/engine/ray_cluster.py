@@ -62,14 +62,11 @@ class Cluster:
         self._was_connected = ray.is_initialized()
         if not self._was_connected:
             _connect(self.address)
-        try:
-            if self.device == "auto":
-                self.device = "cuda" if _count_resource("GPU") else "cpu"
-            elif self.device == "cuda" and not _count_resource("GPU"):
-                raise InputError("The Ray cluster has no GPU. Use --device cpu.")
-        except BaseException:
+        if self.device == "auto":
+            self.device = "cuda" if _count_resource("GPU") else "cpu"
+        elif self.device == "cuda" and not _count_resource("GPU"):
             self.__exit__()
-            raise
+            raise InputError("The Ray cluster has no GPU. Use --device cpu.")
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -126,7 +123,7 @@ class Cluster:
         """Start as many workers as the cluster has room for now. Ray restarts those that die."""
         cores = 1 if _count_resource("CPU") < 4 else 2
         kind, each = ("GPU", 1) if self.device == "cuda" else ("CPU", cores)
-        room = sum(int(node["Resources"].get(kind, 0)) // each for node in _nodes())
+        room = sum(int(node["Resources"].get(kind, 0)) // each for node in ray.nodes() if node["Alive"])
         if not room:
             raise InputError(f"The Ray cluster has no {kind}. Add a node that has one.")
         resources = {"num_gpus": 1, "num_cpus": 0} if self.device == "cuda" else {"num_cpus": cores}
@@ -203,12 +200,8 @@ def _connect(address: str) -> None:
         raise InputError(f"No Ray cluster is {place}. Run `ray start --head`, or use --ray local. {message}") from error
 
 
-def _nodes() -> list[dict[str, Any]]:
-    return [node for node in ray.nodes() if node["Alive"]]
-
-
 def _count_resource(kind: str) -> float:
-    return float(sum(node["Resources"].get(kind, 0) for node in _nodes()))
+    return float(ray.cluster_resources().get(kind, 0))
 
 
 def _find_gpu_dtype() -> str:

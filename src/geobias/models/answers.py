@@ -223,8 +223,6 @@ class Decisions:
 
         From counts k and m of samples: log((k + 1/2) / (m + 1/2)).
         """
-        if len(self.answers.words) != 2:
-            raise InputError(f"Log-odds need two answers, not {len(self.answers.words)}.")
         with np.errstate(invalid="ignore"):
             exact = self.rows[:, 2] - self.rows[:, 3]
         counts = self.p * self.samples[:, None] + HALF_AN_ANSWER
@@ -233,15 +231,7 @@ class Decisions:
     @property
     def expected_number(self) -> np.ndarray:
         """The mean of the numbers, weighted by their shares; NaN where no number was answered."""
-        if self.answers.kind != NUMBER:
-            raise InputError(f"An answer of the kind {self.answers.kind!r} has no expected number.")
         return np.asarray(self.shares @ np.array([int(word) for word in self.answers.words], dtype=float))
-
-
-NOT_A_DECIDER = (
-    "A function that decides returns words, or the probability of yes. If this is a log-likelihood, the function is a "
-    "language model: use it with `geobias regions`"
-)
 
 
 class FunctionDecider(FunctionScorer, Decider):
@@ -268,18 +258,6 @@ class FunctionDecider(FunctionScorer, Decider):
         rows = [self._read_row(row, prompts, index) for index, row in enumerate(self._call(prompts))]
         return np.array(rows).reshape(len(texts), len(self.columns))
 
-    def _read_single(self, p: float, prompts: Sequence[str], index: int) -> np.ndarray:
-        """One number is the probability of the first of two answers."""
-        words = self.answers.words
-        if len(words) != 2:
-            advice = f"Return the answer in words, or a mapping from {', '.join(words)} to probabilities"
-            self._refuse(
-                "returned a single number, which does not choose among so many answers,", prompts, index, advice
-            )
-        if not -RANGE_TOLERANCE <= p <= 1 + RANGE_TOLERANCE:
-            self._refuse(f"returned {p:g}, which is no probability,", prompts, index, NOT_A_DECIDER)
-        return np.array([p, 1 - p])
-
     def _prompt(self, text: str) -> str:
         message = self.answers.message.replace(TEXT, text)
         return f"{self.system}\n\n{message}" if self.system else message
@@ -292,8 +270,8 @@ class FunctionDecider(FunctionScorer, Decider):
             p_by_word = {str(word).casefold(): p for word, p in row.items()}
             row = [p_by_word.get(word.casefold(), 0.0) for word in words]
         p = self._as_numbers(row, prompts, index, "Return words or probabilities").astype(float)
-        if p.shape == ():
-            p = self._read_single(float(p), prompts, index)
+        if p.shape == () and len(words) == 2:  # the probability of the first answer
+            p = np.array([p, 1 - p])
         if p.shape != (len(words),):
             self._refuse(
                 f"returned numbers of shape {p.shape}", prompts, index, f"Return one for each of {', '.join(words)}"

@@ -33,9 +33,13 @@ BETWEEN_TEXTS = "<|endoftext|>"
 
 
 class CausalScorer(LanguageScorer):
-    """The mean log P of a text's tokens, each given those before it: the score `mean`.
+    """log P of a text's tokens, each given those before it.
 
-    mean(S) = 1/|S| * sum_i log P(w_i | w_1 ... w_{i-1})
+        mean(S) = 1/|S| * sum_i log P(w_i | w_1 ... w_{i-1})
+        sum(S) = sum_i log P(w_i | w_1 ... w_{i-1})
+        conditional(S) = 1/n * sum_i log P(d_i | the text before D, d_1 ... d_{i-1})
+
+    The last is of the marked part's tokens D = d_1 ... d_n: what stands after the marked part changes nothing.
     """
 
     version = 1
@@ -43,6 +47,8 @@ class CausalScorer(LanguageScorer):
 
     def __init__(self, lm: CausalLM, method: str) -> None:
         super().__init__(lm, method)
+        self.is_sum, self.needs_mark = method == "sum", method == "conditional"
+        self.looks_back_only = self.needs_mark
         self.begin = lm.begin
         self.has_special = False  # whether "<|im_start|>" in a text is that token, and not these letters
 
@@ -74,29 +80,6 @@ class CausalScorer(LanguageScorer):
 
     def _template_reader(self, tokens: TemplateTokens) -> TemplateReader | None:
         return TreeWords(self.lm, tokens, whole=not self.needs_mark) if self.lm.fast.token_tree else None
-
-
-class CausalSumScorer(CausalScorer):
-    """log P of the whole text.
-
-    sum(S) = sum_i log P(w_i | w_1 ... w_{i-1})
-    """
-
-    version = 1
-    is_sum = True
-
-
-class CausalConditionalScorer(CausalScorer):
-    """The mean log P of the marked part's tokens D = d_1 ... d_n, given all that stands before them.
-
-        conditional(S) = 1/n * sum_i log P(d_i | the text before D, d_1 ... d_{i-1})
-
-    What stands after the marked part changes nothing.
-    """
-
-    version = 1
-    needs_mark = True
-    looks_back_only = True
 
 
 class CausalTexts(PreparedTexts):
@@ -134,7 +117,7 @@ class CausalLM(LanguageModel):
 
     auto_class = transformers.AutoModelForCausalLM
     kind = "causal LM"
-    scorers: ClassVar = {"mean": CausalScorer, "sum": CausalSumScorer, "conditional": CausalConditionalScorer}
+    scorers: ClassVar = dict.fromkeys(("mean", "sum", "conditional"), CausalScorer)
     methods = tuple(scorers)
     default_method = "conditional"
     perplexity_method = "mean"

@@ -25,7 +25,7 @@ import numpy as np
 from geobias.checks import shorten
 from geobias.errors import InputError
 from geobias.extensions import FINDERS, find_extension, is_extension
-from geobias.models.functions import function_name, import_function, user_code
+from geobias.models.functions import UserFunction, import_function
 from geobias.models.scorer import ModelIdentity
 from geobias.models.sources import embedded_folder, is_function_name, locate_weights
 from geobias.texts.user_texts import LONGEST_TEXT
@@ -124,7 +124,10 @@ def load_entity_finder(finder: Any = EMBEDDED_FINDER, *, device: str = "auto") -
         return FunctionFinder(import_function(name), name=name)
     folder = find_pipeline_folder(name)
     if folder or spacy.util.is_package(name):
-        return SpacyFinder(name, _load_pipeline(name, str(folder or name)))
+        try:
+            return SpacyFinder(name, spacy.load(folder or name))
+        except Exception as error:  # a pipeline of another version fails in many ways
+            raise InputError(f"Cannot load the spaCy pipeline {name}: {' '.join(str(error).split())[:300]}") from error
     return TokenClassifierFinder(name, device)
 
 
@@ -190,28 +193,13 @@ class TokenClassifierFinder(EntityFinder):
         return sorted(Entity(*span, label) for label in spans for span in widen_to_words(text, spans[label]))
 
 
-class FunctionFinder(EntityFinder):
+class FunctionFinder(UserFunction, EntityFinder):
     """A Python function. Its answers are checked: a wrong offset would become a wrong finding."""
 
-    def __init__(self, function: Callable[[list[str]], Any], *, name: str | None = None) -> None:
-        self.function = function
-        self.name = name or function_name(function)
-        self.title = f"The function {self.name}"  # in messages
-        version = getattr(function, "fingerprint", None)
-        if not isinstance(version, str | None):
-            raise InputError(f"{self.title} has a fingerprint that is not a string: {version!r}.")
-        self.fingerprint = None if version is None else f"{self.name}:{version}:function"
+    expected_answer = "a list of spans for each text"
 
     def find(self, texts: Sequence[str]) -> list[list[Entity]]:
-        with user_code(self.title):
-            answer = self.function(list(texts))
-        if not isinstance(answer, list | tuple):
-            raise InputError(f"{self.title} returned a value of type {type(answer).__name__}. It must return a list.")
-        if len(answer) != len(texts):
-            raise InputError(
-                f"{self.title} returned {len(answer)} lists of spans for {len(texts)} texts. Return one per text."
-            )
-        return [self._read_entities(row, text) for row, text in zip(answer, texts, strict=True)]
+        return [self._read_entities(row, text) for row, text in zip(self._call(texts), texts, strict=True)]
 
     def _read_entities(self, row: Any, text: str) -> list[Entity]:
         if not isinstance(row, list | tuple):
@@ -250,15 +238,6 @@ def widen_to_words(text: str, spans: Sequence[Span]) -> list[Span]:
         else:
             widened.append((start, end))
     return widened
-
-
-def _load_pipeline(name: str, source: str) -> Any:
-    import spacy
-
-    try:
-        return spacy.load(source)
-    except Exception as error:  # a pipeline of another version fails in many ways
-        raise InputError(f"Cannot load the spaCy pipeline {name}: {' '.join(str(error).split())[:300]}") from error
 
 
 def digest_files(folder: Path) -> str:

@@ -56,11 +56,10 @@ NOT_A_LANGUAGE_MODEL = (
 )
 
 
-class FunctionScorer(Scorer):
-    """Calls a function and checks the form of its answer."""
+class UserFunction:
+    """A function with its name and the fingerprint that it declares; its answer must have a row for each text."""
 
     kind: ClassVar[str] = "function"
-    version: ClassVar[int] = 1  # of what is made of the answers; raised whenever that changes
     expected_answer: ClassVar[str]
     failure_hint: ClassVar[str] = ""
     fingerprint: str | None
@@ -72,7 +71,7 @@ class FunctionScorer(Scorer):
         version = getattr(function, "fingerprint", None)
         if not isinstance(version, str | None):
             raise InputError(f"{self.title} has a fingerprint that is not a string: {version!r}.")
-        self.fingerprint = None if version is None else f"{self.name}:{version}:function:{self.version}"
+        self.fingerprint = None if version is None else f"{self.name}:{version}:function"
 
     def _call(self, texts: Sequence[str]) -> list[Any]:
         """Return the function's answer as one row for each text."""
@@ -86,6 +85,17 @@ class FunctionScorer(Scorer):
         if len(rows) != len(texts):
             raise InputError(f"{self.title} returned {len(rows)} rows for {len(texts)} texts. Return one per text.")
         return rows
+
+
+class FunctionScorer(UserFunction, Scorer):
+    """A function whose answers are numbers or labels."""
+
+    version: ClassVar[int] = 1  # of what is made of the answers; raised whenever that changes
+    fingerprint: str | None
+
+    def __init__(self, function: Function, *, name: str | None = None) -> None:
+        super().__init__(function, name=name)
+        self.fingerprint = self.fingerprint and f"{self.fingerprint}:{self.version}"
 
     def _as_numbers(self, row: Any, texts: Sequence[str], index: int, advice: str) -> np.ndarray:
         try:

@@ -10,11 +10,9 @@ one, each has a separate probability (sigmoid).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-import huggingface_hub
 import numpy as np
 import torch
 import transformers
@@ -29,8 +27,6 @@ from geobias.models.model_files import check_tokenizer, compute_fingerprint, rea
 from geobias.models.pretrained import LoadedModel, Ragged, Tokens, equal_length_batches, prepared_ahead
 from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import (
-    EMBEDDED_CLASSIFIERS,
-    EMBEDDED_LM,
     PROBABILITIES,
     PROBE,
     Classifier,
@@ -83,15 +79,6 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
         if text_config.pad_token_id is None:
             text_config.pad_token_id = -1
 
-    @cached_property
-    def base(self) -> str | None:  # type: ignore[override]  # computed, for it may ask the hub
-        """The language model that this classifier was made from, if its card says so."""
-        return find_base_model(self.name, self.model.name_or_path)
-
-    @property
-    def has_local_card(self) -> bool:  # type: ignore[override]
-        return self.name not in EMBEDDED_CLASSIFIERS and Path(self.model.name_or_path).is_dir()
-
     def identity(self) -> ModelIdentity:
         return self.describe(PROBABILITIES, self.fingerprint)
 
@@ -121,34 +108,8 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
         return np.asarray((logits.sigmoid() if self.multi_label else logits.softmax(1)).cpu())
 
 
-def find_base_model(name: str, source: str) -> str | None:
-    """Return the language model that a model was fine-tuned from, as its card names it; None if it does not."""
-    if name in EMBEDDED_CLASSIFIERS:
-        return EMBEDDED_LM
-    try:
-        if Path(source).is_dir():
-            card: Any = huggingface_hub.ModelCard.load(Path(source) / "README.md").data
-        else:
-            card = huggingface_hub.model_info(source, timeout=10).card_data
-    except Exception:  # no card, a broken one, no hub: a run must not fail for it
-        return None
-    base = getattr(card, "base_model", None)
-    if isinstance(base, list) and base:
-        base = base[0]
-    return base if isinstance(base, str) and base.strip() else None
-
-
-def load_language_model(name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
-    """The model, loaded as what it was trained to be."""
-    return _find_kind(name, source).from_pretrained(name, source, device=device, dtype=dtype)
-
-
-def default_method(name: str, source: str) -> str:
-    """The default score of a model."""
-    return _find_kind(name, source).default_method
-
-
-def _find_kind(name: str, source: str) -> type[LanguageModel]:
+def find_kind(name: str, source: str) -> type[LanguageModel]:
+    """What a language model was trained to be; a classifier is refused."""
     config = read_config(name, source)
     if any(head.endswith(CLASSIFIER_HEAD) for head in config.architectures or []):
         raise InputError(f"{name} is a classifier, not a language model. Use `geobias names` or `geobias downstream`.")
@@ -162,7 +123,8 @@ def load_pretrained_classifier(name: str, source: str, prompt: Prompt | None, *,
         raise InputError(f"{name} is a language model, not a classifier. Use `geobias regions`.")
     if generates_text(config):
         prompt = require_prompt(prompt, name)
-        return PromptedClassifier(load_language_model(name, source, device=device, dtype=dtype), prompt)
+        lm = kind_of(config).from_pretrained(name, source, device=device, dtype=dtype)
+        return PromptedClassifier(lm, prompt)
     return HuggingFaceClassifier.from_pretrained(name, source, device=device, dtype=dtype)
 
 
@@ -235,8 +197,6 @@ def read_pipeline(pipeline: Any) -> HuggingFaceClassifier | LanguageModel:
         )
     model, tokenizer = pipeline.model, pipeline.tokenizer
     name = model.name_or_path or type(model).__name__
-    if tokenizer is None:
-        raise InputError(f"The {pipeline.task} pipeline of {name} has no tokenizer. Create it with tokenizer=...")
     check_tokenizer(name, tokenizer)
     # The configuration of the object and not that of its files, which the user may have changed since.
     fingerprint = compute_fingerprint(model, tokenizer)

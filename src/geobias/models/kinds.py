@@ -11,16 +11,11 @@ skops does not trust, it is refused, and nothing of it is built.
 from __future__ import annotations
 
 import hashlib
-import io
-import zipfile
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from geobias.errors import InputError
-from geobias.files import most_unpacked
 from geobias.models.functions import (
     Function,
     FunctionClassifier,
@@ -39,76 +34,6 @@ Task = Literal["language model", "classifier"]
 WEIGHTS, FUNCTION, ESTIMATOR, FILE, WRAPPER = "weights", "function", "estimator", "file", "wrapper"
 LANGUAGE_MODEL, CLASSIFIER, SCORER = "language model", "classifier", "scorer"  # loaded already
 USABLE = "Use a language model (masked, causal or encoder-decoder) or a text classifier"
-OPTIONAL_ATTRIBUTES = (
-    *("name", "batches", "takes_everything", "needs_mark", "looks_back_only", "paid", "to"),
-    *("prepare", "check_scores", "identity"),
-)
-
-
-@runtime_checkable
-class ScorerLike(Protocol):
-    """What an object needs to be wrapped as a `Scorer`."""
-
-    @property
-    def fingerprint(self) -> str | None: ...
-
-    @property
-    def columns(self) -> Sequence[str]: ...
-
-    def score(self, texts: Sequence[str], /) -> np.ndarray: ...
-
-
-@runtime_checkable
-class ClassifierLike(ScorerLike, Protocol):
-    """What an object needs to be wrapped as a `Classifier`."""
-
-    name: str
-    labels: Sequence[str]
-    multi_label: bool
-    base: str | None
-
-
-class _WrappedScorer(Scorer):
-    """An object of the user's with the interface of a scorer. Optional attributes that it has replace the defaults."""
-
-    def __init__(self, model: ScorerLike) -> None:
-        self.model = model
-        self.columns = model.columns
-        for attribute in OPTIONAL_ATTRIBUTES:
-            if hasattr(model, attribute):
-                setattr(self, attribute, getattr(model, attribute))
-        self.name = self.name or type(model).__name__
-
-    @property
-    def fingerprint(self) -> str | None:
-        return self.model.fingerprint
-
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        return self.model.score(texts)
-
-
-class _WrappedClassifier(_WrappedScorer, Classifier):
-    def __init__(self, model: ClassifierLike) -> None:
-        super().__init__(model)
-        self.labels, self.multi_label, self.base = model.labels, model.multi_label, model.base
-        self.tokenizer = getattr(model, "tokenizer", None)
-
-
-def as_scorer(model: ScorerLike) -> Scorer:
-    """Return a scorer unchanged, and wrap any other object that has the three attributes of one."""
-    return model if isinstance(model, Scorer) else _WrappedScorer(model)
-
-
-def as_classifier(model: ScorerLike) -> Classifier:
-    """Return a classifier unchanged, and wrap any other object that has the attributes of one."""
-    if isinstance(model, Classifier | ClassifierLike):
-        columns = probability_columns(model.labels)
-        if tuple(model.columns[: len(columns)]) == columns:  # others may follow
-            return model if isinstance(model, Classifier) else _WrappedClassifier(model)
-    raise InputError(
-        f"{type(model).__name__} is not a complete classifier. It needs name, labels, multi_label and base, and the "
-        "columns p(label) for each label, then cut. Or pass a function instead."
-    )
 
 
 class EstimatorClassifier(FunctionClassifier):
@@ -119,15 +44,6 @@ class EstimatorClassifier(FunctionClassifier):
 
     def __init__(self, estimator: Any, *, name: str | None = None, fingerprint: str | None = None) -> None:
         name = name or type(estimator).__name__
-        super().__init__(_PredictProba(estimator, name), name=name)
-        self.has_digest = fingerprint is not None
-        self.fingerprint = None if fingerprint is None else f"{fingerprint}:function:{self.version}"
-
-
-class _PredictProba:
-    """A fitted classifier as a function, with the names of its classes as labels."""
-
-    def __init__(self, estimator: Any, name: str) -> None:
         if not hasattr(estimator, "predict_proba"):
             raise InputError(
                 f"{name} has no predict_proba. Use a classifier that has it, such as LogisticRegression, or LinearSVC "
@@ -138,11 +54,11 @@ class _PredictProba:
             raise InputError(f"{name} is not fitted (it has no classes_). Fit it first.")
         if isinstance(classes, list):
             raise InputError(f"{name} has {len(classes)} outputs. Use a classifier with one.")
-        self.estimator = estimator
-        self.labels = [str(label) for label in classes]
-
-    def __call__(self, texts: list[str]) -> np.ndarray:
-        return np.asarray(self.estimator.predict_proba(texts))
+        function: Any = partial(estimator.predict_proba)
+        function.labels = [str(label) for label in classes]
+        super().__init__(function, name=name)
+        self.has_digest = fingerprint is not None
+        self.fingerprint = None if fingerprint is None else f"{fingerprint}:function:{self.version}"
 
 
 def read_estimator(name: str) -> EstimatorClassifier:
@@ -157,21 +73,14 @@ def read_estimator(name: str) -> EstimatorClassifier:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"The file {name} cannot be read: {error.strerror}.") from None
-    fingerprint = compute_file_fingerprint(content)
-    import skops.io
-
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            unpacked, most = sum(entry.file_size for entry in archive.infolist()), most_unpacked(len(content))
-        if unpacked > most:
-            raise InputError(
-                f"{name} has {len(content):,} bytes and unpacks to {unpacked:,}; the limit for a file of its size is "
-                f"{most:,}. If you trust it, load it in your own function and pass that as package.module:function."
-            )
+        import skops.io
+        from sklearn import __version__
+    except ImportError:
+        raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
+    try:
         untrusted_types = skops.io.get_untrusted_types(data=content)
         estimator = None if untrusted_types else skops.io.loads(content)
-    except InputError:
-        raise
     except Exception as error:  # no zip file, no schema, another version's schema: a damaged file fails in many ways
         raise InputError(f"{name} is damaged or not a skops file: {describe_error(error)}") from error
     if untrusted_types:
@@ -179,17 +88,9 @@ def read_estimator(name: str) -> EstimatorClassifier:
             f"{name} has types that skops does not trust ({', '.join(untrusted_types)}). If you trust the file, load "
             "it in your own function and pass that as package.module:function."
         )
+    # With the version of scikit-learn that computes with it.
+    fingerprint = f"{hashlib.sha256(content).hexdigest()[:32]}:scikit-learn {__version__}"
     return EstimatorClassifier(estimator, name=name, fingerprint=fingerprint)
-
-
-def compute_file_fingerprint(content: bytes) -> str:
-    """Return a digest of a .skops file, with the version of scikit-learn that computes with it."""
-    try:
-        import skops.io  # noqa: F401
-        from sklearn import __version__
-    except ImportError:
-        raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
-    return f"{hashlib.sha256(content).hexdigest()[:32]}:scikit-learn {__version__}"
 
 
 class Given(NamedTuple):
@@ -213,27 +114,25 @@ def recognise(model: Any, wanted: str = "model") -> Given:
             return Given(WRAPPER, None, name)
         return Given(FUNCTION, import_function(name), name) if is_function_name(name) else Given(WEIGHTS, None, name)
     model = read_model_object(model)
-    if isinstance(model, AnyLanguageModel):
-        return Given(LANGUAGE_MODEL, model)
-    if isinstance(model, Classifier) or (isinstance(model, ScorerLike) and hasattr(model, "labels")):
-        return Given(CLASSIFIER, model)
-    if isinstance(model, ScorerLike):
-        return Given(SCORER, model)
+    for kind, base in ((LANGUAGE_MODEL, AnyLanguageModel), (CLASSIFIER, Classifier), (SCORER, Scorer)):
+        if isinstance(model, base):
+            return Given(kind, model)
     is_estimator = hasattr(model, "predict") or hasattr(model, "predict_proba")
     if is_estimator and (hasattr(model, "classes_") or not callable(model)):  # else it is a function first
         return Given(ESTIMATOR, model)
-    kind = type(model).__name__
-    classes = _bases(model)
-    if any(base.__module__.startswith("transformers.") and base.__name__ == "PreTrainedModel" for base in classes):
+    name = type(model).__name__
+    if any(
+        base.__module__.startswith("transformers.") and base.__name__ == "PreTrainedModel" for base in _bases(model)
+    ):
         raise InputError(
-            f"{kind} has no tokenizer. Pass transformers.pipeline(TASK, model=model, tokenizer=tokenizer), where TASK "
+            f"{name} has no tokenizer. Pass transformers.pipeline(TASK, model=model, tokenizer=tokenizer), where TASK "
             "is 'text-classification', 'fill-mask' or 'text-generation'."
         )
     if callable(model):
         return Given(FUNCTION, model)
     raise InputError(
-        f"An object of type {kind} is not a {wanted}. Pass a Hugging Face id, a folder, a pipeline of transformers, a "
-        "function, a scikit-learn model or a scorer."
+        f"An object of type {name} is not a {wanted}. Pass a Hugging Face id, a folder, a pipeline of transformers, a "
+        "function, a scikit-learn model or an object of a subclass of geobias.Scorer."
     )
 
 
@@ -296,7 +195,10 @@ def make_classifier(
     """Load a classifier by name, or wrap an object or a function; the parameters are those of `load_classifier`."""
     kind, model, name = recognise(model, "classifier")
     if kind == CLASSIFIER:
-        return as_classifier(model)
+        columns = probability_columns(model.labels)
+        if tuple(model.columns[: len(columns)]) != columns:  # others may follow
+            raise InputError(f"{type(model).__name__} is no complete classifier. It needs the columns {columns}.")
+        return cast(Classifier, model)
     if kind == FUNCTION:
         return FunctionClassifier(model, name=name, label_set=prompt.labels if prompt else None)
     if kind in (ESTIMATOR, FILE):

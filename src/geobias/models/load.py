@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.models.functions import FunctionLM
-from geobias.models.kinds import FUNCTION, WEIGHTS, ScorerLike, as_scorer, make_classifier, recognise
+from geobias.models.kinds import FUNCTION, WEIGHTS, make_classifier, recognise
 from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, AnyLanguageModel, Classifier, Scorer
 from geobias.models.sources import MITIGATED, is_function_name, locate_weights
 
@@ -65,12 +65,13 @@ def load(name: Any = None, *, device: str = "auto", dtype: str = "auto") -> Lang
 
 def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
     """Load a language model that has weights. The name of a function is refused, and its module is not imported."""
-    from geobias.models.huggingface import load_language_model
+    from geobias.models.huggingface import find_kind
 
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
         raise InputError(f"{name} is a function and has no weights. Use a Hugging Face id or a folder.")
-    return load_language_model(name, locate_weights(name), device=device, dtype=dtype)
+    source = locate_weights(name)
+    return find_kind(name, source).from_pretrained(name, source, device=device, dtype=dtype)
 
 
 def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
@@ -104,7 +105,7 @@ def load_perplexity_scorer(model: Any, method: str | None, *, device: str = "aut
 
 def _find_scorer(model: Any) -> Scorer | None:
     """An object that is a scorer already; None for any other, and for a language model."""
-    return as_scorer(model) if isinstance(model, ScorerLike) and not isinstance(model, AnyLanguageModel) else None
+    return model if isinstance(model, Scorer) and not isinstance(model, AnyLanguageModel) else None
 
 
 def _load_lm(model: Any, device: str, dtype: str) -> AnyLanguageModel:
@@ -234,9 +235,9 @@ def find_default_score(name: str) -> str:
     """Return the score of a model when the user chooses none. No weights are loaded."""
     if is_function_name(name):
         return LOG_LIKELIHOOD
-    from geobias.models.huggingface import default_method
+    from geobias.models.huggingface import find_kind
 
-    return default_method(name, locate_weights(name))
+    return find_kind(name, locate_weights(name)).default_method
 
 
 def check_method(method: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER, PERSON, EntityFinder, FunctionFinder, load_entity_finder
 from geobias.models.kinds import make_classifier
 from geobias.models.scorer import (
@@ -60,10 +61,11 @@ class MitigatedClassifier(StreamingScorer, Classifier):
     ) -> None:
         self.source = str(classifier) if isinstance(classifier, str | Path) else None
         self.classifier = make_classifier(classifier, device=device)
+        if isinstance(self.classifier, MitigatedClassifier):
+            raise InputError(f"{self.classifier.name} is mitigated already. Wrap the model inside it.")
         self.reader = finder if isinstance(finder, PeopleReader) else PeopleReader(finder, device=device)
         self.name = name or f"{self.classifier.name} ({self.label})"
-        self.multi_label, self.base, self.lm = self.classifier.multi_label, self.classifier.base, self.classifier.lm
-        self.has_local_card, self.tokenizer = self.classifier.has_local_card, self.classifier.tokenizer
+        self.multi_label, self.tokenizer = self.classifier.multi_label, self.classifier.tokenizer
         self.paid, self.is_prompted = self.classifier.paid, self.classifier.is_prompted
         self.has_digest = self.classifier.has_digest and not isinstance(self.reader.finder, FunctionFinder)
         self.notes = (*self.classifier.notes, *self._describe_finder())
@@ -123,10 +125,8 @@ class MitigatedClassifier(StreamingScorer, Classifier):
         return [self.labels[k] for k in self(texts).argmax(axis=1)]
 
     def identity(self) -> ModelIdentity:
-        inner = self.classifier.identity()  # perhaps of another wrapper
-        wrapped_model = inner.name if inner.wrapped_model is None else f"{inner.name} around {inner.wrapped_model}"
-        finders = dict.fromkeys([self.reader.finder.name, *(inner.finder.split(", ") if inner.finder else ())])
-        return replace(super().identity(), wrapped_model=wrapped_model, finder=", ".join(finders))
+        wrapped_model, finder = self.classifier.identity().name, self.reader.finder.name
+        return replace(super().identity(), wrapped_model=wrapped_model, finder=finder)
 
     def learn_labels(self, texts: Sequence[str]) -> None:
         self.classifier.learn_labels(texts)

@@ -32,7 +32,6 @@ IGNORED_FIELDS = {"_name_or_path", "_commit_hash", "transformers_version", "dtyp
 # Where the bundled classifiers have their tokenizer from; the tokenizer itself is part of the fingerprint.
 IGNORED_FIELDS |= {"tokenizer_folder", "tokenizer_normalizer"}
 ADAPTER = "adapter_config.json"
-IMPLEMENTATIONS = ("attn_implementation", "experts_implementation", "attn_implementation_internal")
 
 
 def read_config(name: str, source: str) -> Any:
@@ -50,9 +49,10 @@ def read_config(name: str, source: str) -> Any:
 def _read_config(name: str, folder: str, options: Mapping[str, Any], head: Mapping[str, Any] | None = None) -> Any:
     """Read the configuration without what it says about how to compute: transformers would run code that it names.
 
-    An attention of the form "owner/kernel" is native code on the hub, which transformers fetches and runs if the
-    package kernels is installed; it does so for "flash_attention_2", too. The choice is ours: its default. An adapter
-    may name a module that the package peft imports; without that package the adapter would be ignored.
+    An attention or experts of the form "owner/kernel" are native code on the hub, which transformers fetches and runs
+    if the package kernels is installed; it does so for "flash_attention_2", too. The choice is ours: its default, in
+    all parts of the model. An adapter may name a module that the package peft imports; without that package the adapter
+    would be ignored.
     """
     if Path(folder, ADAPTER).is_file():
         raise InputError(
@@ -60,27 +60,9 @@ def _read_config(name: str, folder: str, options: Mapping[str, Any], head: Mappi
             "the model to a folder of its own."
         )
     config = transformers.AutoConfig.from_pretrained(folder, **options, **(head or {}))
-    fields, _ = transformers.PreTrainedConfig.get_config_dict(folder, **options)
-    if kernel := next(_find_kernels(fields), None):
-        raise InputError(
-            f"The config.json of {name} asks for the code {kernel!r} on the Hugging Face Hub, which is not run. Remove "
-            "its attn_implementation or experts_implementation."
-        )
-    config._attn_implementation = "eager" if config.output_attentions else None  # in all its parts
+    config._attn_implementation = "eager" if config.output_attentions else None
     config._experts_implementation = None
     return config
-
-
-def _find_kernels(fields: Any, is_implementation: bool = False) -> Iterator[str]:
-    """The names on the hub that parts of a configuration give as their implementation of attention or of experts."""
-    if isinstance(fields, Mapping):
-        for key, value in fields.items():
-            yield from _find_kernels(value, is_implementation or str(key).strip("_") in IMPLEMENTATIONS)
-    elif isinstance(fields, list):
-        for value in fields:
-            yield from _find_kernels(value, is_implementation)
-    elif is_implementation and "/" in str(fields):
-        yield str(fields)
 
 
 def read_config_fields(source: str) -> dict[str, Any]:

@@ -18,7 +18,8 @@ import torch
 
 from geobias.checks import describe_choices, shorten
 from geobias.errors import InputError
-from geobias.models.fast.fast_path import FastPath, ModelLock, enabled_parts
+from geobias.models.fast import enabled_parts
+from geobias.models.fast.fast_path import FastPath, ModelLock
 from geobias.models.model_files import compute_fingerprint, load_pretrained, read_config_fields
 from geobias.models.scorer import ModelIdentity
 from geobias.texts.templates import select_texts
@@ -108,9 +109,13 @@ class LoadedModel:
 
         `budget` is the number of tokens that they were meant to fit into, if not the current one.
         """
-        rows = self._within_memory(compute, positions)
-        if rows is not None:
-            return rows
+        try:
+            with self.lock:
+                return compute(positions)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+        # Here, and not in the block above, nothing of the try holds memory any more.
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
         budget = budget or self.token_budget
@@ -142,16 +147,6 @@ class LoadedModel:
             encodings = tokenizer.encode_batch(list(texts), add_special_tokens=special)
         cut = [sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in encodings]
         return encodings, np.array(cut)
-
-    def _within_memory(self, compute: Callable[[np.ndarray], np.ndarray], positions: np.ndarray) -> np.ndarray | None:
-        """What `compute` gives; None where memory does not suffice. Nothing of the try is left behind."""
-        try:
-            with self.lock:
-                return compute(positions)
-        except RuntimeError as error:
-            if is_out_of_memory(error):
-                return None
-            raise
 
     def budget(self) -> int:
         """Return how many tokens go through together now: fewer once memory ran out."""

@@ -194,7 +194,7 @@ class PromptedClassifier(PromptReader, Classifier):
         self.labels = prompt.labels
         self.columns = probability_columns(self.labels)
         super().__init__(lm, prompt.template)
-        self.base, self.tokenizer = lm.name, lm.tokenizer
+        self.tokenizer = lm.tokenizer
         self.log_prior = None if prompt.calibrate else np.zeros(len(self.labels))
 
     def to(self, device: str) -> None:

@@ -11,29 +11,29 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, StringConstraints
 
 from geobias.checks import escape
 from geobias.errors import InputError
 from geobias.files import save_file
-from geobias.models.finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
+from geobias.models.finders import EMBEDDED_FINDER, find_pipeline_folder
 from geobias.models.functions import FunctionClassifier, function_name
 from geobias.models.kinds import make_classifier
-from geobias.models.mitigated import MitigatedClassifier
+from geobias.models.mitigated import MitigatedClassifier, PeopleReader
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier
 from geobias.models.sources import MITIGATED, SKOPS
-from geobias.models.wrappers import MOST_COPIES, AveragingClassifier, BlindClassifier
+from geobias.models.wrappers import PLACEHOLDER, AveragingClassifier, BlindClassifier
 from geobias.world.gazetteer import load_gazetteer, select_for_mitigation
 
 FILE = "mitigation.json"
 FORMAT = 1
 CONFIG = "config.json"  # of a trained model
 WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
-METHODS = (BlindClassifier.method, AveragingClassifier.method)
-DTYPES = (None, "float32", "bfloat16", "float16")
 AGAIN = "Run `geobias mitigate` again."
+NotBlank = Annotated[str, StringConstraints(pattern=r"\S")]
 Allowed = str | Callable[..., Any] | Sequence[str | Callable[..., Any]]
 
 
@@ -81,9 +81,6 @@ def describe_wrapper(classifier: MitigatedClassifier) -> dict[str, Any]:
     source = classifier.source
     if source is None and isinstance(classifier.classifier, FunctionClassifier):
         source = _importable_name(classifier.classifier.name)
-    if isinstance(classifier.classifier, MitigatedClassifier):
-        inner = classifier.classifier.name
-        raise InputError(f"{inner} is mitigated already: a wrapper around it cannot be saved. Wrap the model inside.")
     if source is None:
         raise InputError(
             f"{classifier.classifier.name} cannot be loaded by a name, so its wrapper cannot be saved. Pass the "
@@ -120,8 +117,10 @@ def load_mitigated(name: str, *, allow: Allowed = (), device: str = "auto", dtyp
             f"{folder / FILE} names {' and '.join(map(escape, refused))}. What only a file names is not imported or "
             f"downloaded. If you trust it, add {options} (in Python: allow=[...])."
         )
-    wrapper.check_files()
-    return wrapper.load(name, allowed, device, dtype)
+    try:
+        return wrapper.load(name, allowed, device, dtype)
+    except _Changed as change:
+        raise InputError(f"{change} has changed since {folder} was saved. {AGAIN}") from None
 
 
 def list_names_to_allow(folder: Path) -> list[str]:
@@ -129,37 +128,23 @@ def list_names_to_allow(folder: Path) -> list[str]:
     return _read_wrapper(folder).list_foreign_names()
 
 
-@dataclass(frozen=True)
-class _Wrapper:
-    """A mitigation.json, with values of the right types."""
+class _Changed(Exception):
+    """What a wrapper needs is not what it was when it was saved."""
 
-    folder: Path
-    copies: int  # 0 of a blind one
-    seed: int
-    placeholder: str
-    names: str | None
-    model: str
-    finder: str
-    dtype: str | None
-    fingerprints: Mapping[str, str | None]  # by "model" and "finder"
 
-    def check_files(self) -> None:
-        """Refuse what has changed, as far as files show it, before any of it is loaded."""
-        if self.copies and select_for_mitigation(load_gazetteer()).digest != self.names:
-            raise self.explain_change("The list of names")
-        if folder := find_pipeline_folder(self.finder):
-            self.check_fingerprint("finder", digest_files(folder))
-        if self.model.lower().endswith(SKOPS) and Path(self.model).is_file():
-            from geobias.models.kinds import compute_file_fingerprint
+class _Wrapper(BaseModel, strict=True):
+    """A mitigation.json."""
 
-            self.check_fingerprint("model", compute_file_fingerprint(Path(self.model).read_bytes()))
-
-    def check_fingerprint(self, part: str, present: str | None) -> None:
-        if _weights_digest(self.fingerprints[part]) != _weights_digest(present):
-            raise self.explain_change(escape(self.model if part == "model" else self.finder))
-
-    def explain_change(self, title: str) -> InputError:
-        return InputError(f"{title} has changed since {self.folder} was saved. {AGAIN}")
+    format: int
+    method: Annotated[str, StringConstraints(pattern=r"^(blind|average:[1-9]\d{0,3})$")]
+    model: NotBlank
+    finder: NotBlank
+    placeholder: NotBlank = PLACEHOLDER  # of a blind one
+    seed: int = 0  # and the digest of the names, of one that averages
+    names: str = ""
+    dtype: Literal["float32", "bfloat16", "float16"] | None
+    model_fingerprint: str | None
+    finder_fingerprint: str | None
 
     def list_foreign_names(self) -> list[str]:
         """The model and the finder, where they are loaded only if the user names them."""
@@ -171,19 +156,24 @@ class _Wrapper:
                 return _load_trained(self.model, device, dtype)
             return make_classifier(allowed.get(self.model, self.model), device=device, dtype=dtype)
 
+        copies = self.method.partition(":")[2]
+        if copies and select_for_mitigation(load_gazetteer()).digest != self.names:
+            raise _Changed("The list of names")
+        reader = PeopleReader(allowed.get(self.finder, self.finder), device=device)
+        if _weights_digest(self.finder_fingerprint) != _weights_digest(reader.finder.fingerprint):
+            raise _Changed(escape(self.finder))
         classifier = load_model(dtype)
         fingerprint = classifier.fingerprint  # of the weights in one precision
         if self.dtype and self.dtype != getattr(classifier, "dtype", None):
             fingerprint = load_model(self.dtype).fingerprint
-        self.check_fingerprint("model", fingerprint)
-        finder = allowed.get(self.finder, self.finder)
+        if _weights_digest(self.model_fingerprint) != _weights_digest(fingerprint):
+            raise _Changed(escape(self.model))
         wrapper: MitigatedClassifier
-        if self.copies:
-            wrapper = AveragingClassifier(classifier, self.copies, finder, seed=self.seed, name=name, device=device)
+        if copies:
+            wrapper = AveragingClassifier(classifier, int(copies), reader, seed=self.seed, name=name)
         else:
-            wrapper = BlindClassifier(classifier, finder, placeholder=self.placeholder, name=name, device=device)
+            wrapper = BlindClassifier(classifier, reader, placeholder=self.placeholder, name=name)
         wrapper.source = self.model
-        self.check_fingerprint("finder", wrapper.reader.finder.fingerprint)
         return wrapper
 
 
@@ -199,38 +189,12 @@ def _read_wrapper(folder: Path) -> _Wrapper:
     if not os.path.isfile(file):  # False for a name that is too long
         raise InputError(f"{folder} has no {FILE}. Name a folder that `geobias mitigate` wrote.")
     try:
-        content = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict):
-        raise _refuse_file(folder, "it is no JSON object")
-    method, _, copies = str(content.get("method")).partition(":")
-    if content.get("format") != FORMAT or method not in METHODS:
+        wrapper = _Wrapper.model_validate(json.loads(file.read_bytes()))
+    except (OSError, ValueError, RecursionError) as error:  # those of pydantic, too
+        raise InputError(f"{file} is damaged ({' '.join(str(error).split())[:200]}). {AGAIN}") from None
+    if wrapper.format != FORMAT:
         raise InputError(f"{file} is not of this version of geobias. {AGAIN}")
-    is_blind = method == BlindClassifier.method
-    fields: dict[str, Any] = {key: content.get(key) for key in ("model", "finder", "placeholder", "seed", "names")}
-    dtype = content.get("dtype")
-    fingerprints = {part: content.get(f"{part}_fingerprint") for part in ("model", "finder")}
-    texts = ["model", "finder", "placeholder" if is_blind else "names"]
-    for key in texts:
-        if not isinstance(fields[key], str) or not fields[key].strip():
-            raise _refuse_file(folder, f"{key} is no text")
-    if not is_blind and type(fields["seed"]) is not int:
-        raise _refuse_file(folder, "seed is no whole number")
-    if not is_blind and not (copies.isdecimal() and len(copies) < 5 and 1 <= int(copies) <= MOST_COPIES):
-        raise _refuse_file(folder, f"{method} has no number of copies")
-    if dtype not in DTYPES or not all(value is None or isinstance(value, str) for value in fingerprints.values()):
-        raise _refuse_file(folder, "dtype or a fingerprint is not valid")
-    if fields["model"].startswith(MITIGATED) and not os.path.isfile(
-        Path(fields["model"].removeprefix(MITIGATED)) / CONFIG
-    ):
-        raise InputError(f"{file} is of a wrapper around another one, which cannot be loaded. {AGAIN}")
-    number = 0 if is_blind else int(copies)
-    return _Wrapper(folder, number, **fields, dtype=dtype, fingerprints=fingerprints)
-
-
-def _refuse_file(folder: Path, problem: str) -> InputError:
-    return InputError(f"{folder / FILE} is damaged ({problem}). {AGAIN}")
+    return wrapper
 
 
 def _is_harmless(name: str) -> bool:
@@ -245,18 +209,8 @@ def _is_harmless(name: str) -> bool:
         return False
     if name.lower().endswith(SKOPS):
         return os.path.isfile(path)
-    return os.path.isfile(path / CONFIG) and not find_pipeline_folder(str(path)) and _has_safe_weights(path)
-
-
-def _has_safe_weights(folder: Path) -> bool:
-    """Whether all weights of a model folder are safetensors that lie in it."""
-    if (folder / WEIGHTS).is_file():
-        return True
-    try:
-        shards = json.loads((folder / WEIGHTS_INDEX).read_bytes())["weight_map"].values()
-        return all(Path(shard).name == shard and shard.endswith(".safetensors") for shard in shards)
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return False
+    has_safe_weights = any(os.path.isfile(path / file) for file in (WEIGHTS, WEIGHTS_INDEX))
+    return os.path.isfile(path / CONFIG) and has_safe_weights and not find_pipeline_folder(str(path))
 
 
 def _weights_digest(fingerprint: str | None) -> str | None:

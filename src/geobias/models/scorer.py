@@ -1,13 +1,10 @@
 """The base classes of all models: `Scorer`, `Classifier` and `AnyLanguageModel`.
 
-A model of your own needs no base class, only three attributes:
+A model of your own is a subclass with columns and a method:
 
-    class Mine:
-        fingerprint, columns = None, ("log_likelihood",)
+    class Mine(geobias.Scorer):
+        columns = ("log_likelihood",)
         def score(self, texts): return numpy.array([[my_function(text)] for text in texts])
-
-`kinds.py` wraps such an object where it enters the package. From there on every scorer has the
-whole interface of the base class, and nothing asks whether an attribute exists.
 """
 
 from __future__ import annotations
@@ -242,12 +239,6 @@ class Classifier(Scorer):
     ----------
     multi_label
         Whether labels can hold together. Then a row need not sum to one.
-    base
-        The language model that the classifier was made from. None if unknown.
-    has_local_card
-        Whether `base` is what a file on this machine says: then it is downloaded only if the user names it.
-    lm
-        The loaded language model, if a prompt makes a classifier of it.
     is_prompted
         Whether it takes the labels that the user names (--labels).
     tokenizer
@@ -260,9 +251,6 @@ class Classifier(Scorer):
     labels: Sequence[str]
     multi_label: bool = False
     tokenizer: Any = None
-    base: str | None = None
-    has_local_card: bool = False
-    lm: AnyLanguageModel | None = None
     is_prompted: bool = False
     notes: tuple[str, ...] = ()
 

@@ -68,14 +68,20 @@ class Seq2SeqScorer(LanguageScorer):
         return self.lm.sum_log_p(inputs, owner, place, output[owner, place])
 
 
-class Seq2SeqMeanScorer(Seq2SeqScorer):
-    """The encoder reads a mask in place of the sentence S, which the decoder writes.
+class Seq2SeqMaskScorer(Seq2SeqScorer):
+    """The encoder reads a mask in place of the sentence S or of its marked part D = d_1 ... d_n, which are written.
 
     mean(S) = 1/|S| * sum_i log P(w_i | mask, w_1 ... w_{i-1})
+    sum(S) = sum_i log P(w_i | mask, w_1 ... w_{i-1})
+    conditional(S) = 1/n * sum_i log P(d_i | S with D masked, what is written before d_i)
     """
 
     version = 1
     needs_mask = True
+
+    def __init__(self, lm: Seq2SeqLM, method: str) -> None:
+        super().__init__(lm, method)
+        self.is_sum, self.needs_mark = method == "sum", method == "conditional"
 
     def _exchange(self, encoding: Any, start: int, end: int) -> Exchange:
         ids, _, masked = super()._exchange(encoding, start, end)
@@ -88,23 +94,6 @@ class Seq2SeqMeanScorer(Seq2SeqScorer):
         if self.lm.writes_masks_only:
             return read, np.concatenate([[self.lm.mask], ids[masked]]), np.arange(1, len(masked) + 1)
         return read, ids, masked
-
-
-class Seq2SeqSumScorer(Seq2SeqMeanScorer):
-    """The sum in place of the mean: log P of the whole sentence."""
-
-    version = 1
-    is_sum = True
-
-
-class Seq2SeqConditionalScorer(Seq2SeqMeanScorer):
-    """The encoder reads the sentence S with its marked part D = d_1 ... d_n masked.
-
-    conditional(S) = 1/n * sum_i log P(d_i | S with D masked, what is written before d_i)
-    """
-
-    version = 1
-    needs_mark = True
 
 
 class Seq2SeqAnswerScorer(Seq2SeqScorer):
@@ -134,9 +123,7 @@ class Seq2SeqLM(LanguageModel):
     kind = "sequence-to-sequence LM"
     scorers: ClassVar = {
         "aul": Seq2SeqScorer,
-        "mean": Seq2SeqMeanScorer,
-        "sum": Seq2SeqSumScorer,
-        "conditional": Seq2SeqConditionalScorer,
+        **dict.fromkeys(("mean", "sum", "conditional"), Seq2SeqMaskScorer),
         "answer": Seq2SeqAnswerScorer,
     }
     methods = tuple(scorers)

@@ -26,8 +26,7 @@ import numpy as np
 
 from geobias.errors import InputError
 from geobias.models.answers import TEXT, AnswerSet, Decider, Prompt, count_answers
-from geobias.models.connection import CallFailed, Connection, UnreadableAnswer
-from geobias.models.endpoint import Endpoint
+from geobias.models.endpoint import CallFailed, Connection, Endpoint, UnreadableAnswer
 from geobias.models.prompted import LOG_ODDS
 from geobias.models.scorer import Classifier, ModelIdentity, ScoreBlock, StreamingScorer, probability_columns
 from geobias.models.served_lm import FAILED, REFUSED

@@ -26,8 +26,7 @@ import numpy as np
 
 from geobias.checks import describe_choices
 from geobias.errors import GeobiasError, InputError
-from geobias.models.connection import UNREADABLE, CallFailed, Connection, UnreadableAnswer
-from geobias.models.endpoint import Endpoint
+from geobias.models.endpoint import UNREADABLE, CallFailed, Connection, Endpoint, UnreadableAnswer
 from geobias.models.scorer import (
     LOG_LIKELIHOOD,
     AnyLanguageModel,
@@ -66,7 +65,6 @@ class LikelihoodSource:
     texts_per_call: int
     probe_log_p: tuple[float, ...]  # of the tokens of all probes
     scores_first_token: bool
-    name: str = "echoed likelihoods"
 
 
 async def probe_server(begin: str, connection: Connection) -> LikelihoodSource:
@@ -235,9 +233,8 @@ class ServedLM(AnyLanguageModel):
         return self.endpoint.url, self.name, self.begin
 
     def describe(self, score: str, fingerprint: str | None) -> ModelIdentity:
-        return ModelIdentity(
-            self.name, score, fingerprint, endpoint=self.endpoint.url, asked_by=self.source.name, begin=self.begin
-        )
+        url, asked_by = self.endpoint.url, "echoed likelihoods"
+        return ModelIdentity(self.name, score, fingerprint, endpoint=url, asked_by=asked_by, begin=self.begin)
 
     def known_fingerprints(self, method: str) -> list[str]:
         """Return the fingerprints of the models that answered here before, the last one first. No call is made."""

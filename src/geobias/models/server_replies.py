@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from geobias.files import cache_folder, write_whole, writing
-from geobias.models.connection import UnreadableAnswer
+from geobias.models.endpoint import UnreadableAnswer
 
 PARTIAL_CHARACTER = "\ufffd"  # what a server writes for a part of a character
 SPACE_MARK = "\u2581"  # how some tokenizers write a space
@@ -67,26 +67,22 @@ def read_choices(answer: Any, count: int) -> list[dict[str, Any]]:
 
 def read_first_token(answer: Any) -> GeneratedToken | None:
     """Return the first token of the answer to one prompt; None if it has no log-probabilities."""
-    return next(iter(read_generated(read_choices(answer, 1)[0])), None)
+    logprobs = read_choices(answer, 1)[0].get("logprobs") or {}
+    if chat := logprobs.get("content"):
+        token, number = chat[0]["token"], chat[0]["logprob"]
+        top = {entry["token"]: entry["logprob"] for entry in chat[0].get("top_logprobs") or ()}
+    elif logprobs.get("tokens"):
+        token, number = logprobs["tokens"][0], logprobs["token_logprobs"][0]
+        top = (logprobs.get("top_logprobs") or [None])[0]
+    else:
+        return None
+    return GeneratedToken(str(token), read_log_p(number), _rank(top))
 
 
 def read_content(answer: Any) -> str:
     """Return the text of a chat's reply."""
     message = read_choices(answer, 1)[0].get("message") or {}
     return str(message.get("content") or message.get("refusal") or "")
-
-
-def read_generated(choice: dict[str, Any]) -> list[GeneratedToken]:
-    """Return the tokens that the server generated; an empty list if it gives no log-probabilities."""
-    logprobs = choice.get("logprobs") or {}
-    if chat := logprobs.get("content"):
-        tokens, numbers = [entry["token"] for entry in chat], [entry["logprob"] for entry in chat]
-        tops = [{top["token"]: top["logprob"] for top in entry.get("top_logprobs") or ()} for entry in chat]
-    else:
-        tokens, numbers = logprobs.get("tokens") or [], logprobs.get("token_logprobs") or []
-        tops = logprobs.get("top_logprobs") or [None] * len(tokens)
-    entries = zip(tokens, map(read_log_p, numbers), map(_rank, tops), strict=True)
-    return [GeneratedToken(str(token), log_p, candidates) for token, log_p, candidates in entries]
 
 
 def _rank(candidates: dict[str, Any] | None) -> tuple[tuple[str, float], ...]:

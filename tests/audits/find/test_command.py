@@ -102,7 +102,7 @@ def test_functions_on_marked_texts(run: Run, folder: Path) -> None:
         (["--texts", "texts.jsonl"], "--texts needs --spans"),
         (["--texts", "texts.jsonl", "--spans", "none"], "has a marked person"),
         (["--spans", "who"], "--spans needs --texts"),
-        (["own_finders:too_few", *SMALL], "lists of spans for 20 texts"),
+        (["own_finders:too_few", *SMALL], "rows for 20 texts"),
         (["own_finders:outside", *SMALL], "with 0 <= start < end"),
         (["own_finders:words", *SMALL], "Return a list of spans"),
         (["own_finders:number", *SMALL], "of type int"),

@@ -16,6 +16,7 @@ from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.result import RegionsResult
 from geobias.audits.study import prepare
+from geobias.models.scorer import Scorer
 from geobias.report.runs import FinishedRun
 from geobias.world.words import Word
 
@@ -38,15 +39,14 @@ NOISE = 0.2  # nats
 
 
 @dataclass
-class World:
+class World(Scorer):
     """A model whose sentences depend on words and names, and on both together only where that is planted, in nats."""
 
     words: Mapping[tuple[str, str], float] = field(default_factory=dict)
     valence: Mapping[str, float] = field(default_factory=dict)
     topics: Mapping[tuple[str, str], float] = field(default_factory=dict)
     name: str = "world"
-    fingerprint: None = None
-    columns: tuple[str, ...] = ("log_likelihood",)
+    columns = ("log_likelihood",)
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
         return np.array([[self.rate(text)] for text in texts])

@@ -16,6 +16,7 @@ import geobias
 from geobias.audits.regions.rows import RegionAssociation, WordAssociation
 from geobias.measures.association_signal import LARGEST_LOG, to_times
 from geobias.measures.estimates import Estimate, Estimates
+from geobias.models.scorer import Scorer
 from geobias.report.findings import Finding, with_role
 from geobias.world.places import plural_demonym
 from geobias.world.words import Word, herb_words
@@ -30,10 +31,10 @@ NOISE = 0.2
 Likelihood = Callable[[str], float]
 
 
-class Opinion:
+class Opinion(Scorer):
     """A scorer with noise in every sentence, and an opinion about some regions."""
 
-    fingerprint, columns = None, ("log_likelihood",)
+    columns = ("log_likelihood",)
 
     def __init__(self, opinion: Likelihood = lambda text: 0.0, noise: float = NOISE, salt: str = "") -> None:
         self.opinion, self.noise, self.salt = opinion, noise, salt

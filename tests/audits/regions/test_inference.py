@@ -14,16 +14,17 @@ import geobias
 from geobias.audits.regions.answers import match_tokens
 from geobias.audits.regions.report import make_report
 from geobias.audits.regions.result import RegionsResult
+from geobias.models.scorer import Scorer
 from tests.audits.regions.association_worlds import make_design
 
 WORDS = "kind rude loud calm shy bold".split()
 COUNTRIES = "FR DE IT ES NG KE GH EG JP IN CN TH".split()
 
 
-class Hashed:
+class Hashed(Scorer):
     """A scorer whose answers look like noise, but the same for the same text; long names are far from the others."""
 
-    fingerprint, columns = None, ("log_likelihood", "tokens")
+    columns = ("log_likelihood", "tokens")
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
         rows = []

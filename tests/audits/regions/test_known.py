@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 import geobias
+from geobias.models.scorer import Scorer
 from geobias.world.places import put_place
 from tests.measures.test_herb import loops
 
 TEMPLATE = "People in {region} are {description}."
 
 
-class Known:
+class Known(Scorer):
     """A scorer whose likelihood of a text is a function of the text."""
 
-    fingerprint, columns = None, ("log_likelihood",)
+    columns = ("log_likelihood",)
 
     def __init__(self, likelihood: Callable[[str], float]) -> None:
         self.likelihood = likelihood

@@ -24,7 +24,7 @@ from geobias.audits.regions.rows import KnownStereotypes
 from geobias.errors import InputError
 from geobias.measures.association import associate, associate_with_panels
 from geobias.models.load import load_scorer
-from geobias.models.scorer import ModelIdentity
+from geobias.models.scorer import ModelIdentity, Scorer
 from geobias.report.results import from_json
 from geobias.texts.templates import mark
 from geobias.world.countries import load_country_names
@@ -59,10 +59,10 @@ def by_north_america(pair: KnownStereotype) -> bool:
     return pair.north_america_stereotype > pair.north_america_other
 
 
-class Follower:
+class Follower(Scorer):
     """Normal noise of each sentence, plus its strength where it names a pair with the label."""
 
-    fingerprint, columns = None, ("log_likelihood",)
+    columns = ("log_likelihood",)
 
     def __init__(self, label: Label, strength: float = STRENGTH, salt: bytes = b"") -> None:
         names = load_country_names()

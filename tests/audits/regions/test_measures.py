@@ -15,15 +15,16 @@ import geobias
 from geobias.audits.pages import read_run
 from geobias.errors import GeobiasError, InputError
 from geobias.measures.estimates import NO_ESTIMATE
+from geobias.models.scorer import Scorer
 from geobias.world.regions import Region, RegionTree
 
 WORDS = ["kind", "rude", "loud"]
 
 
-class Planted:
+class Planted(Scorer):
     """A scorer with an opinion: minus one, and minus one more where region and word stand in its table."""
 
-    fingerprint, columns = None, ("log_likelihood",)
+    columns = ("log_likelihood",)
 
     def __init__(self, table: dict[tuple[str, str], float]) -> None:
         self.table = table
@@ -201,8 +202,8 @@ from pathlib import Path
 import numpy as np
 import geobias
 
-class Synthetic:
-    fingerprint, columns = None, ("log_likelihood",)
+class Synthetic(Scorer):
+    columns = ("log_likelihood",)
     def score(self, texts):
         return np.array([[-1.0 - (hash(text) % 997) / 997] for text in texts])
 

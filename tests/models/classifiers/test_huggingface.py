@@ -6,10 +6,8 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import huggingface_hub
 import numpy as np
 import pytest
 import torch
@@ -17,7 +15,7 @@ import transformers
 from tokenizers import processors
 
 from geobias.errors import InputError
-from geobias.models.huggingface import HuggingFaceClassifier, find_base_model
+from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.load import load_classifier
 from geobias.models.model_files import compute_fingerprint
 from geobias.models.scorer import ModelIdentity
@@ -216,38 +214,6 @@ def test_the_embedded_classifiers_know_something() -> None:
     assert said == ["positive", "negative"]
     handles = sentiment.score(["@alice look at https://example.org/a", "@bob look at http"])
     np.testing.assert_allclose(handles[0], handles[1], rtol=1e-6)  # equal texts, in rows of one batch
-
-
-@pytest.mark.parametrize(
-    ("front", "base"),
-    [
-        ("base_model: bert-base-cased", "bert-base-cased"),
-        ("base_model:\n- ../parent\n- other/one", "../parent"),
-        ("base_model: []", None),
-        ("base_model: ' '", None),
-        ("license: mit", None),
-        ("base_model: [", None),
-    ],
-)
-def test_the_card_of_a_folder_names_its_base(front: str, base: str | None, tmp_path: Path) -> None:
-    folder = saved(tmp_path)
-    assert find_base_model(str(folder), str(folder)) is None
-    (folder / "README.md").write_text(f"---\n{front}\n---\n\n# A card\n", encoding="utf-8")
-    assert classifier(folder).base == base
-
-
-def test_the_hub_names_the_base_or_nobody_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = huggingface_hub.ModelCardData(base_model=["some/base"])
-    monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(card_data=card))
-    assert find_base_model("some/model", "some/model") == "some/base"
-    monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(card_data=None))
-    assert find_base_model("some/model", "some/model") is None
-
-    def unreachable(*_: object, **__: object) -> None:
-        raise ConnectionError
-
-    monkeypatch.setattr(huggingface_hub, "model_info", unreachable)
-    assert find_base_model("some/model", "some/model") is None
 
 
 def test_functions_need_no_torch() -> None:

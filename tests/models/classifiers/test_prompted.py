@@ -44,7 +44,7 @@ def plain_probabilities(lm: Any, before: str, words: list[str]) -> np.ndarray:
 def test_probabilities_are_those_of_whole_label_words(gpt2: Any) -> None:
     classifier = load_classifier(gpt2, prompt=PROMPT)
     assert isinstance(classifier, Classifier)
-    assert classifier.labels == ("bad", "good") and classifier.base == gpt2.name and not classifier.multi_label
+    assert classifier.labels == ("bad", "good") and not classifier.multi_label
     rows = classifier.score(TEXTS)
     for row, text in zip(rows, TEXTS, strict=True):
         expected = plain_probabilities(gpt2, f"<|endoftext|>Text: {text}\nIt is ", ["lazy dog", "kind"])
@@ -129,12 +129,6 @@ def test_a_long_text_is_cut_and_the_prompt_stays_whole(gpt2: Any) -> None:
     np.testing.assert_allclose(row[:2], classifier.score([long[:end]])[0, :2], atol=1e-6)
     with pytest.raises(InputError, match="The prompt is longer than"):
         PromptedClassifier(gpt2, make_prompt("a,b", "{text}" + "People in France " * 30))
-
-
-def test_rows_do_not_depend_on_their_company(gpt2: Any) -> None:
-    classifier = PromptedClassifier(gpt2, PROMPT)
-    together = classifier.score(TEXTS * 3)
-    np.testing.assert_allclose(together, np.concatenate([classifier.score([text]) for text in TEXTS * 3]), atol=1e-6)
 
 
 def test_labels_alone_make_a_prompt() -> None:

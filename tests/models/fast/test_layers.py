@@ -19,15 +19,6 @@ TEXTS = ["People in France are kind.", "People in Nigeria are hard-working.", "T
 pytestmark = pytest.mark.skipif(not can_pack(torch.empty(1)), reason="this processor has no such kernels")
 
 
-@pytest.mark.parametrize("kind", ["bert", "albert", "gpt2", "llama", "t5"])
-def test_the_same_numbers(small_models: dict[str, Path], kind: str) -> None:
-    lm = load_weights(small_models[kind])
-    assert lm.fast.packed is not None and lm.fast.packed.bytes > 0
-    packed = lm.scorer().score(TEXTS)[:, 0]
-    lm.fast.packed = None
-    np.testing.assert_allclose(lm.scorer().score(TEXTS)[:, 0], packed, atol=1e-5)
-
-
 def test_what_is_trained_is_laid_out_anew(small_models: dict[str, Path]) -> None:
     lm = load_weights(small_models["bert"])
     before = lm.scorer("aul").score(TEXTS)[:, 0]
@@ -56,16 +47,6 @@ def test_no_copies_of_a_large_model(small_models: dict[str, Path], monkeypatch: 
     lm = load_weights(small_models["bert"])
     assert PackedLayers(lm.model).layers == [] and "packed_linear" not in lm.fast_parts
     assert lm.scorer("aul").score(TEXTS).shape == (3, 4)
-
-
-def test_changes_that_torch_does_not_count(small_models: dict[str, Path]) -> None:
-    lm = load_weights(small_models["bert"])
-    lm.scorer("aul").score(TEXTS)
-    for parameter in lm.model.parameters():
-        parameter.data.mul_(1.3)
-    changed = lm.scorer("aul").score(TEXTS)[:, 0]
-    lm.to("cpu")
-    np.testing.assert_allclose(lm.scorer("aul").score(TEXTS)[:, 0], changed, atol=1e-6)
 
 
 def test_what_others_put_into_a_layer_stays(small_models: dict[str, Path]) -> None:

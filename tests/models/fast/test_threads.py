@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from geobias.models.load import load_classifier, load_weights
-from tests.models.classifiers.test_huggingface import saved
+from geobias.models.load import load_weights
 
 TEXTS = [f"People in {region} are {word}." for region in ("France", "Nigeria", "Chad") for word in ("kind", "shy")] * 3
 
@@ -33,17 +32,6 @@ def score_together(scorers: list[Any]) -> list[np.ndarray]:
         for first, other in zip(rounds[0], others, strict=True):
             np.testing.assert_allclose(other, first, atol=1e-5)
     return rounds[-1]
-
-
-def test_two_models(small_models: dict[str, Path], tmp_path: Path) -> None:
-    scorers = [
-        load_weights(small_models["bert"]).scorer("pll"),
-        load_weights(small_models["gpt2"]).scorer("mean"),
-        load_classifier(saved(tmp_path)),
-    ]
-    expected = [scorer.score(TEXTS) for scorer in scorers]
-    for alone, together in zip(expected, score_together(scorers), strict=True):
-        np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["bert", "gpt2"])

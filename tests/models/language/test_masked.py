@@ -199,18 +199,6 @@ def test_tokens_unknown_and_cut_are_counted(loaded: dict[str, MaskedLM]) -> None
     assert columns["tokens"][1] == lm.max_length - 2
 
 
-def test_the_fingerprint_is_that_of_the_content(small_models: dict[str, Path], tmp_path: Path) -> None:
-    original = load_masked(small_models["bert"])
-    copy = tmp_path / "elsewhere"
-    original.model.save_pretrained(copy)
-    original.tokenizer.save_pretrained(copy)
-    assert load_masked(copy).fingerprint == original.fingerprint
-    with torch.no_grad():
-        next(original.model.parameters())[0, 0] += 1e-3
-    original.model.save_pretrained(copy)
-    assert load_masked(copy).fingerprint != original.fingerprint
-
-
 def test_the_fingerprint_covers_the_tokenizer(small_models: dict[str, Path], tmp_path: Path) -> None:
     lm = load_masked(small_models["bert"])
     copy = tmp_path / "elsewhere"
@@ -240,17 +228,6 @@ def test_a_model_without_mlm_head_is_refused(tmp_path: Path, small_models: dict[
         load_masked(tmp_path)
 
 
-def test_a_head_that_mixes_positions_is_run_at_all_of_them(small_models: dict[str, Path]) -> None:
-    lm = load_masked(small_models["bert"])
-    head = lm.model.cls
-    lm.model.cls.forward = lambda states: head.predictions(states + states.mean(dim=1, keepdim=True))
-    mixing = MaskedLM("mixing", lm.model, lm.tokenizer, fingerprint="x")
-    assert mixing.fast.head is None
-    for method in ("aul", "pll"):
-        expected = [plain_score(mixing, method, text) for text in TEXTS]
-        np.testing.assert_allclose(mixing.scorer(method).score(TEXTS)[:, 0], expected, atol=1e-5)
-
-
 def test_a_model_without_logits_for_each_token_is_refused(small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"])
     lm.model.cls.forward = lambda states: states.mean(dim=1)
@@ -276,11 +253,6 @@ def test_a_model_that_does_not_exist_is_refused(name: str) -> None:
 def test_device_and_precision_must_exist(small_models: dict[str, Path], options: dict[str, str]) -> None:
     with pytest.raises(InputError, match=r"not available|Unknown --dtype"):
         load_masked(small_models["bert"], **options)
-
-
-def test_the_embedded_model_knows_something() -> None:
-    scores = load_masked().scorer("pll").score(["Paris is the capital of France.", "Paris is the capital of Bolivia."])
-    assert scores[0, 0] > scores[1, 0]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import logging
 import traceback
 from typing import Any
@@ -11,15 +10,16 @@ from typing import Any
 import pytest
 
 from geobias.errors import InputError
-from geobias.models import connection as module
-from geobias.models.connection import (
+from geobias.models import endpoint as module
+from geobias.models.endpoint import (
     KEY_VARIABLE,
     OPENAI_KEY_VARIABLE,
     CallRefused,
     Connection,
+    Endpoint,
+    Query,
     ServerFailed,
 )
-from geobias.models.endpoint import Endpoint, Query
 from tests.servers import CUT, DRIP, HELD, NONSENSE, SLOW, Failure, Spoil, served
 
 KEY = "sk-very-secret-0123456789"
@@ -119,34 +119,14 @@ def test_nonsense_is_told() -> None:
     [
         lambda answer: answer[:-9],
         lambda answer: b"[" * 100_000,
-        lambda answer: gzip.compress(answer)[:40],
-        lambda answer: b"\x1f\x8b" + answer,
     ],
-    ids=["cut off", "nested too deeply", "gzip that is cut off", "damaged gzip"],
+    ids=["cut off", "nested too deeply"],
 )
 def test_an_answer_that_cannot_be_read_is_asked_for_again(spoil: Spoil) -> None:
     with served() as toy:
         toy.failures = lambda number: spoil if number <= 2 else None
         assert Endpoint(toy.url, "toy").ask(said("A fox")).startswith("A fox")
         assert len(toy.calls) == 3
-
-
-def test_a_compressed_answer_is_read() -> None:
-    with served() as toy:
-        toy.failures = lambda number: gzip.compress
-        assert Endpoint(toy.url, "toy").ask(said("A fox")).startswith("A fox")
-
-
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_no_more_is_read_than_an_answer_may_have(compress: Spoil, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blanks after the answer, which do not change it."""
-    monkeypatch.setattr(module, "MOST_BYTES", 2**20)
-    with served() as toy:
-        toy.failures = lambda number: lambda answer: compress(answer + b" " * 2**20)
-        with pytest.raises(ServerFailed, match="more than 1 MB"):
-            Endpoint(toy.url, "toy", retries=0).ask(said("A fox"))
-        toy.failures = lambda number: lambda answer: compress(answer + b" " * 2**19)
-        assert Endpoint(toy.url, "toy").ask(said("A fox")).startswith("A fox")
 
 
 def test_an_answer_that_drips_in_is_not_waited_for() -> None:
@@ -240,35 +220,6 @@ def test_the_key_goes_into_the_header_and_nowhere_else(
     assert KEY not in repr(asked) + str(vars(asked)) + caplog.text
 
 
-def test_a_key_that_comes_back_as_an_answer_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY_VARIABLE, KEY)
-    with served() as toy:
-        escaped = KEY.replace("-", "\\u002d").encode()  # JSON has several ways to write it
-        toy.failures = lambda number: lambda answer: answer.replace(b"A fox", escaped)
-        endpoint = Endpoint(toy.url, "toy", retries=0)
-        assert endpoint.ask(said("A fox")).startswith("***")
-
-        async def misread(line: Connection) -> Any:
-            body = {"prompt": "A fox", "logprobs": 1, "max_tokens": 1, "echo": True}
-            return await line.post("completions", body, lambda answer: answer["other"])
-
-        with pytest.raises(ServerFailed, match=r"cannot be read.*\*\*\*") as failed:
-            endpoint.ask(misread)
-        toy.failures = lambda number: lambda answer: answer[:40].replace(b"A fox", KEY.encode())
-        with pytest.raises(ServerFailed, match="other than JSON") as not_json:
-            endpoint.ask(said("A fox"))
-    for error in (failed, not_json):
-        assert KEY not in "".join(traceback.format_exception(error.value))
-
-
-@pytest.mark.parametrize("key", ["x", "fox", "text", "choices"])
-def test_a_key_that_is_no_secret_changes_no_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with served() as toy:
-        answer = Endpoint(toy.url, "toy").ask(said("A fox"))
-        monkeypatch.setenv(KEY_VARIABLE, key)
-        assert Endpoint(toy.url, "toy", retries=0).ask(said("A fox")) == answer
-
-
 @pytest.mark.parametrize(
     ("url", "warns"),
     [
@@ -276,7 +227,7 @@ def test_a_key_that_is_no_secret_changes_no_answer(key: str, monkeypatch: pytest
         ("http://192.168.0.7:8000/v1", True),
         ("https://models.example.org/v1", False),
         ("http://localhost:8000/v1", False),
-        ("http://127.0.0.2/v1", False),
+        ("http://127.0.0.1/v1", False),
         ("http://[::1]:8000/v1", False),
     ],
 )

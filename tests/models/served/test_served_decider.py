@@ -12,8 +12,7 @@ import pytest
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.answers import CHOICE_ANSWERS, YES_NO_ANSWERS, AnswerSet, Decisions
-from geobias.models.connection import CallRefused, ServerFailed
-from geobias.models.endpoint import Endpoint
+from geobias.models.endpoint import CallRefused, Endpoint, ServerFailed
 from geobias.models.load import load_decider
 from geobias.models.prompted import LMDecider
 from geobias.models.served import CHAT, ServedDecider, sum_spellings

@@ -16,10 +16,9 @@ import pytest
 
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models import connection as calls
+from geobias.models import endpoint as calls
 from geobias.models.answers import AnswerSet, make_prompt
-from geobias.models.connection import ServerFailed
-from geobias.models.endpoint import Endpoint
+from geobias.models.endpoint import Endpoint, ServerFailed
 from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import Scorer
 from geobias.models.served import ServedClassifier, ServedDecider
@@ -247,16 +246,6 @@ def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(l
         np.testing.assert_allclose(known.scores[:, 0], [np.mean(numbers(toy, text)) for text in texts])
         asked = toy.prompts() - answered
         assert sum(asked[text] for text in texts) == known.scored
-
-
-def test_no_more_calls_than_allowed_then_the_rest() -> None:
-    texts = [f"Fox {'x' * n}" for n in range(100)]
-    with served() as toy:
-        with pytest.raises(InputError, match="limit of 10 calls was reached"):
-            ask(model(toy, max_calls=10).scorer(), texts)
-        assert len(toy.calls) == 10
-        ask(model(toy).scorer(), texts)
-        assert all(toy.prompts()[text] == 1 for text in texts)
 
 
 SCRIPT = """

@@ -97,8 +97,7 @@ def test_rates_rise_and_fall() -> None:
     assert max(rates) == 1.0
 
 
-@pytest.mark.parametrize(("wrong", "said"), [({"epochs": 0}, "--epochs"), ({"rate": 0.0}, "--rate"),
-                                             ({"max_length": 2}, "--max-length")])  # fmt: skip
+@pytest.mark.parametrize(("wrong", "said"), [({"epochs": 0}, "--epochs"), ({"rate": 0.0}, "--rate")])
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         Hyperparameters(**wrong)

@@ -248,7 +248,6 @@ def test_a_bundled_classifier_becomes_a_folder_that_needs_no_other(tmp_path: Pat
     assert after.labels == before.labels
     assert after.tokenizer(text)["input_ids"] == before.tokenizer(text)["input_ids"]
     assert not {"tokenizer_folder", "../"} & set((folder / "config.json").read_text().split('"'))
-    assert after.base == before.base
 
 
 def test_other_labels_and_other_folders_are_refused(biased_model: Path, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the command is made from this function, so that help imports nothing heavy
     from geobias.audits.names.result import NamesResult
-    from geobias.models.kinds import ScorerLike
     from geobias.models.language_model import LanguageModel
     from geobias.models.saved_wrappers import Allowed
+    from geobias.models.scorer import Scorer
 
 
 def audit_names(
@@ -36,7 +36,7 @@ def audit_names(
     labels: str | None = None,
     prompt: str | None = None,
     calibrate: bool = False,
-    perplexity: str | Path | Callable[[list[str]], Any] | ScorerLike | LanguageModel | None = None,
+    perplexity: str | Path | Callable[[list[str]], Any] | Scorer | LanguageModel | None = None,
     perplexity_draws: int = 5,
     allow: Allowed = (),
     device: str = "auto",

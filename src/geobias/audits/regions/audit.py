@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from geobias.audits.plan import Served
     from geobias.audits.regions.result import RegionsResult
-    from geobias.models.kinds import ScorerLike
     from geobias.models.language_model import LanguageModel
+    from geobias.models.scorer import Scorer
     from geobias.world.regions import RegionTree
     from geobias.world.words import Word
 
 
 def audit_regions(
-    model: str | Path | Callable[[list[str]], Any] | ScorerLike | LanguageModel | Served | None = None,
+    model: str | Path | Callable[[list[str]], Any] | Scorer | LanguageModel | Served | None = None,
     *,
     score: str | None = None,
     cities: int | str = 5,

@@ -1,7 +1,7 @@
 """Everything that only makes models faster, and the one switch that turns all of it off.
 
 A loaded model has a `FastPath` (`fast_path.py`): each part of `PARTS` is tried, and those that give the same numbers
-are used. With `GEOBIAS_FAST=0` in the environment, or after `use_plain()`, no part is tried: every model then runs
+are used. With `GEOBIAS_FAST=0` in the environment no part is tried: every model then runs
 through plain transformers code, whose logits go through `log_softmax`. `model.fast_parts` names the parts that a
 model uses. `python -m bench.speed.parts` measures what each brings.
 
@@ -27,12 +27,13 @@ PARTS = {
     "shared_prefixes": "causal models read what neighbouring texts have in common once (shared_prefixes.py)",
 }
 
+
+def enabled_parts() -> frozenset[str]:
+    """The parts that a model loaded now may use."""
+    return frozenset() if os.environ.get(VARIABLE) == "0" else frozenset(PARTS) - left_out.get()
+
+
 left_out: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
-
-
-def use_plain() -> None:
-    """Load every model from now on without any fast part, in this process and those that it starts."""
-    os.environ[VARIABLE] = "0"
 
 
 @contextmanager

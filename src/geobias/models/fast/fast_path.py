@@ -25,7 +25,6 @@ small. So no check compares the outputs of a whole model to a loose tolerance. T
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -39,7 +38,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.pytorch_utils import Conv1D
 
-from geobias.models.fast import PARTS, PLAIN_SUFFIX, VARIABLE, kernels, left_out
+from geobias.models.fast import PARTS, PLAIN_SUFFIX, kernels
 from geobias.models.model_files import use_attention
 
 if TYPE_CHECKING:
@@ -56,7 +55,6 @@ _check_results: ContextVar[list[bool] | None] = ContextVar("check_results", defa
 PACKED_DTYPES = (torch.float32, torch.bfloat16)  # the kernels of the second need a CPU with bfloat16 instructions
 MAX_COPY_BYTES = 1_500_000_000  # of weights laid out anew, for one model
 LAYOUT_ROWS = 1024  # the number of rows that the layout is chosen for; it serves any other
-CHECKSUM_STEP = 997  # every 997th weight is summed to see whether the weights have changed
 
 Version = tuple[float, ...]
 Product = Callable[[torch.Tensor], torch.Tensor]
@@ -106,17 +104,9 @@ def pack(weight: torch.Tensor, bias: torch.Tensor | None) -> Product:
 
 
 def weight_version(layer: Any) -> Version:
-    """Changes with every training step, and from layer to layer.
-
-    Torch counts changes in place, but not those of `.data`; on a CPU a checksum of some weights finds these.
-    """
-    version: list[float] = []
-    for parameter in (layer.weight, layer.bias):
-        if parameter is not None:
-            version += [parameter.data_ptr(), parameter._version]
-            if parameter.device.type == "cpu":
-                version.append(parameter.detach().reshape(-1)[::CHECKSUM_STEP].double().sum().item())
-    return tuple(version)
+    """Changes with every training step, and from layer to layer: torch counts changes in place."""
+    parameters = [parameter for parameter in (layer.weight, layer.bias) if parameter is not None]
+    return tuple(number for each in parameters for number in (each.data_ptr(), each._version))
 
 
 class PackedLayers:
@@ -144,11 +134,6 @@ class PackedLayers:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_products": {}}  # a worker packs them itself
-
-
-def enabled_parts() -> frozenset[str]:
-    """The parts that a model loaded now may use."""
-    return frozenset() if os.environ.get(VARIABLE) == "0" else frozenset(PARTS) - left_out.get()
 
 
 def packed_attention(

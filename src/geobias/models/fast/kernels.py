@@ -71,18 +71,14 @@ def _longest(device: torch.device, dtype: torch.dtype, width: int) -> int:
 def attention_within(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float | None = None
 ) -> torch.Tensor:
-    """texts x heads x tokens x width in, texts x tokens x heads x width out; for texts that it `attends` to.
-
-    There may be fewer queries than keys.
-    """
-    texts, heads, query_count, width = query.shape
-    tokens = key.shape[2]
-    output = torch.empty(texts, query_count, heads, width, dtype=query.dtype, device=query.device)
+    """texts x heads x tokens x width in, texts x tokens x heads x width out; for texts that it `attends` to."""
+    texts, heads, tokens, width = query.shape
+    output = torch.empty(texts, tokens, heads, width, dtype=query.dtype, device=query.device)
     block = next(size for size in BLOCKS if tokens <= size)
     together = block // tokens
     strides = [stride for states in (query, key, value, output.transpose(1, 2)) for stride in states.stride()[:3]]
     _attention_kernel[(heads, triton.cdiv(texts, together))](
-        *(query, key, value, output, *strides, texts, query_count, tokens, together),
+        *(query, key, value, output, *strides, texts, tokens, together),
         (width**-0.5 if scale is None else scale) * LOG2_E,
         USED=width,
         BLOCK=block,
@@ -128,7 +124,7 @@ def projected_at(
 
 if triton is not None:
 
-    @triton.jit(do_not_specialize=["texts", "query_count", "tokens", "together"])  # type: ignore[untyped-decorator, unused-ignore]
+    @triton.jit(do_not_specialize=["texts", "tokens", "together"])  # type: ignore[untyped-decorator, unused-ignore]
     def _attention_kernel(  # type: ignore[no-untyped-def]
         query,
         key,
@@ -147,7 +143,6 @@ if triton is not None:
         output_head,
         output_token,
         texts,
-        query_count,
         tokens,
         together,
         scale,
@@ -160,18 +155,15 @@ if triton is not None:
         row = tl.arange(0, BLOCK)
         column = tl.arange(0, WIDTH)[None, :]
         first = tl.program_id(1).to(tl.int64) * together
-        query_owner, key_owner = row // query_count, row // tokens  # the text of a query, and of a key and value
-        has_key = (key_owner < together) & (first + key_owner < texts)
-        text, token = (first + key_owner)[:, None], (row % tokens)[:, None]
-        inside = has_key[:, None] & (column < USED)
+        owner = row // tokens  # the text of a token
+        has_token = (owner < together) & (first + owner < texts)
+        text, token = (first + owner)[:, None], (row % tokens)[:, None]
+        inside = has_token[:, None] & (column < USED)
         keys = tl.load(key + text * key_text + head * key_head + token * key_token + column, inside, 0.0)
         values = tl.load(value + text * value_text + head * value_head + token * value_token + column, inside, 0.0)
-        has_query = (query_owner < together) & (first + query_owner < texts)
-        text, token = (first + query_owner)[:, None], (row % query_count)[:, None]
-        inside = has_query[:, None] & (column < USED)
         queries = tl.load(query + text * query_text + head * query_head + token * query_token + column, inside, 0.0)
         weights = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scale
-        weights = tl.where((query_owner[:, None] == key_owner[None, :]) & has_key[None, :], weights, -1e30)
+        weights = tl.where((owner[:, None] == owner[None, :]) & has_token[None, :], weights, -1e30)
         weights = tl.exp2(weights - tl.max(weights, axis=1)[:, None])
         weights = (weights / tl.sum(weights, axis=1)[:, None]).to(values.dtype)
         mixed = tl.dot(weights, values, input_precision="ieee").to(values.dtype)

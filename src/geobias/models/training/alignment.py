@@ -26,9 +26,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from scipy.sparse.csgraph import connected_components
 from torch.nn.functional import kl_div
 
-from geobias.errors import InputError
 from geobias.models.language_model import LanguageModel
 from geobias.models.load import load_weights
 from geobias.models.masked import MaskedLM
@@ -39,7 +39,6 @@ from geobias.models.training.epochs import (
     build_optimiser,
     mask_randomly,
     pad_batch,
-    rate_factor,
     refuse_untrainable,
     shuffle_batches,
     split_texts,
@@ -113,14 +112,14 @@ def align_language_model(
         return folder.path
     checkpoint = Checkpoint(folder.training, record)
     sentences = tokenise_sentences(lm, templates, regions, words)
-    plain_parts = _split_plain_texts(lm, replay_texts)
+    plain_parts = [part for part in split_texts(lm, replay_texts) if len(part[0]) > 1]
     folder.prepare()
     _train(lm, checkpoint, settings, sentences, len(templates), plain_parts, progress)
     facts = {"method": "align", "model": lm.name, **asdict(settings)}
     facts |= {"regions": len(regions), "words": len(words), "templates": list(templates)}
     facts |= {"replay_texts": len(replay_texts)}
     facts |= {f"{part}_by_epoch": [epoch[part] for epoch in checkpoint.epochs] for part in ("align", "replay")}
-    folder.publish(lm.model, lm.tokenizer, lm.name, lm.name, facts, lm.kind)
+    folder.publish(lm.model, lm.tokenizer, facts, lm.kind)
     return folder.path
 
 
@@ -143,7 +142,6 @@ def _train(
     mean_p = original_scores.softmax(-1).reshape(template_count, region_count, -1).mean(1)
     checkpoint.restore(lm.model, optimiser)
     lm.trained_on = True
-    steps = settings.epochs * len(groups)
     for epoch in range(len(checkpoint.epochs) + 1, settings.epochs + 1):
         rng = np.random.default_rng([seed, epoch, 1])  # a separate generator for the order of the batches
         batches = []
@@ -158,7 +156,7 @@ def _train(
             optimiser,
             epoch=epoch,
             seed=seed,
-            rate=lambda step: rate_factor(step, steps),
+            epochs=settings.epochs,
             label=lm.name,
             progress=progress,
         )
@@ -216,14 +214,6 @@ class AlignmentObjective(torch.nn.Module):
         align, replay = np.mean(self._losses, axis=0)
         self._losses.clear()
         return {"align": float(align), "replay": float(replay)}
-
-
-def _split_plain_texts(lm: LanguageModel, texts: Sequence[str]) -> list[PlainPart]:
-    """Plain texts in parts as long as the model reads: token ids, and the positions of those that can be predicted."""
-    parts = [(ids, positions) for ids, positions in split_texts(lm, texts) if len(ids) > 1]
-    if not parts:
-        raise InputError(f"{lm.name} has no tokens for the replay texts. Use other texts.")
-    return parts
 
 
 def _replay_batch(lm: LanguageModel, parts: Sequence[PlainPart], rng: np.random.Generator) -> Batch:
@@ -284,13 +274,8 @@ def _halve(
     rng: np.random.Generator,
 ) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
     """Two halves, balanced over strata; items that depend on each other are in the same."""
-    group_of = list(range(len(items)))
-    for second in range(len(items)):
-        for first in range(second):
-            if group_of[first] != group_of[second] and depend(items[first], items[second]):
-                merged = group_of[second]
-                group_of = [group_of[first] if group == merged else group for group in group_of]
-    groups = [[k for k, group in enumerate(group_of) if group == each] for each in dict.fromkeys(group_of)]
+    count, group_of = connected_components(np.array([[depend(first, second) for second in items] for first in items]))
+    groups = [np.flatnonzero(group_of == group).tolist() for group in range(count)]
     sides: tuple[list[int], list[int]] = ([], [])
     for number in rng.permutation(len(groups)):
         members = groups[number]
@@ -308,13 +293,8 @@ def _share_name(first: Region, second: Region) -> bool:
 
 def _share_stem(first: Word, second: Word) -> bool:
     pairs = [(first.word, second.word), (first.substitute, second.word), (first.word, second.substitute)]
+    lower_pairs = [(one.lower(), other.lower()) for one, other in pairs if one and other]
     return any(
-        one_word.lower() == other_word.lower() or _begin_alike(one_word, other_word)
-        for one_word, other_word in pairs
-        if one_word and other_word
+        one == other or (one[:STEM_LETTERS] == other[:STEM_LETTERS] and min(len(one), len(other)) >= STEM_LETTERS)
+        for one, other in lower_pairs
     )
-
-
-def _begin_alike(first: str, second: str) -> bool:
-    beginnings = {word[:STEM_LETTERS].lower() for word in (first, second) if len(word) >= STEM_LETTERS}
-    return len(beginnings) == 1 and min(len(first), len(second)) >= STEM_LETTERS

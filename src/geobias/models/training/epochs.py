@@ -6,7 +6,7 @@ An epoch depends only on the seed, its number and the weights before it: resumed
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,15 +106,13 @@ def train_epoch(
     *,
     epoch: int,
     seed: int,
-    rate: Callable[[int], float] | None = None,
-    clip: float | None = CLIP,
+    epochs: int | None = None,
     label: str,
     progress: bool | None = None,
 ) -> float:
     """Train on every batch once and return the mean loss.
 
-    `rate` gives the share of the learning rate at each step, counted over all epochs. Gradients are clipped to the
-    norm `clip`; None leaves them as they are.
+    Over so many `epochs` the learning rate rises and falls, and gradients are clipped. None leaves both as they are.
     """
     torch.manual_seed(seed * 100_003 + epoch)  # dropout
     model.train()
@@ -122,21 +120,20 @@ def train_epoch(
     examples = sum(len(batch["input_ids"]) for batch in batches)
     with progress_bar(f"{label}, epoch {epoch}", examples, progress) as advance:
         for k, batch in enumerate(batches):
-            if rate is not None:
+            if epochs is not None:
+                factor = rate_factor((epoch - 1) * len(batches) + k, epochs * len(batches))
                 for group in optimiser.param_groups:
-                    group["lr"] = group["initial_lr"] * rate((epoch - 1) * len(batches) + k)
+                    group["lr"] = group["initial_lr"] * factor
             loss = model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).loss
             if not torch.isfinite(loss):
                 raise InputError(f"{label}: the loss is not finite after {k} steps of epoch {epoch}. Lower --rate.")
             optimiser.zero_grad()
             loss.backward()
-            if clip is not None:
-                torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+            if epochs is not None:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
             optimiser.step()
             losses.append(float(loss.detach()))
             advance(len(batch["input_ids"]))
-    if not all(bool(torch.isfinite(parameter).all()) for parameter in model.parameters()):
-        raise InputError(f"{label}: the weights are not finite after epoch {epoch}. Lower --rate.")
     model.eval()
     return float(np.mean(losses))
 

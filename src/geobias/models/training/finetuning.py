@@ -14,7 +14,7 @@ import numpy as np
 import torch
 import transformers
 
-from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
+from geobias.checks import HIGHEST_SEED, MOST_EPOCHS, check_number
 from geobias.errors import InputError
 from geobias.files import writing
 from geobias.models.huggingface import HuggingFaceClassifier
@@ -24,13 +24,10 @@ from geobias.models.training.epochs import (
     Checkpoint,
     build_optimiser,
     pad_batch,
-    rate_factor,
     set_padding,
     shuffle_batches,
     train_epoch,
 )
-
-LONGEST_INPUT = 1_000_000  # tokens
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,6 @@ class Hyperparameters:
 
     def __post_init__(self) -> None:
         check_number("--epochs", self.epochs, 1, MOST_EPOCHS)
-        check_number("--batch", self.batch, 1, LARGEST_BATCH)
-        check_number("--max-length", self.max_length, 8, LONGEST_INPUT)
         check_number("--seed", self.seed, 0, HIGHEST_SEED)
         if not 0 < self.rate < 1:
             raise InputError(f"--rate must be between 0 and 1, not {self.rate}.")
@@ -109,7 +104,6 @@ def train_classifier(
         checkpoint.restore(model, optimiser)
     longest = min(hyperparameters.max_length, longest_input(model, tokenizer))
     ids = tokenizer(list(train.texts), truncation=True, max_length=longest)["input_ids"]
-    steps = hyperparameters.epochs * -(-len(ids) // hyperparameters.batch)
     while len(checkpoint.epochs) < hyperparameters.epochs:
         epoch = len(checkpoint.epochs) + 1
         batches = [
@@ -122,7 +116,7 @@ def train_classifier(
             optimiser,
             epoch=epoch,
             seed=hyperparameters.seed,
-            rate=lambda step: rate_factor(step, steps),
+            epochs=hyperparameters.epochs,
             label=name,
             progress=progress,
         )

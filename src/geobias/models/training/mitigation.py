@@ -25,7 +25,6 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.files import save_file, writing
-from geobias.models.huggingface import find_base_model
 from geobias.models.model_files import compute_fingerprint, load_pretrained, quiet_transformers
 from geobias.models.pretrained import longest_input, resolve_device
 from geobias.models.sources import locate_weights
@@ -35,7 +34,6 @@ from geobias.models.training.epochs import (
     Checkpoint,
     build_optimiser,
     pad_batch,
-    rate_factor,
     set_padding,
     shuffle_batches,
     train_epoch,
@@ -114,7 +112,7 @@ def train_mitigated(
         "seed": seed,
         "loss_by_epoch": losses,
     }
-    folder.publish(network, tokenizer, name, source, facts)
+    folder.publish(network, tokenizer, facts)
     return folder.path
 
 
@@ -148,7 +146,6 @@ def _train(
     optimiser = build_optimiser(network, options.rate)
     checkpoint.restore(network, optimiser)
     longest = min(options.max_length, longest_input(network, tokenizer))
-    steps = options.epochs * -(-len(batches.texts) // options.batch)
     while len(checkpoint.epochs) < options.epochs:
         epoch = len(checkpoint.epochs) + 1
         loss = train_epoch(
@@ -157,7 +154,7 @@ def _train(
             optimiser,
             epoch=epoch,
             seed=options.seed,
-            rate=lambda step: rate_factor(step, steps),
+            epochs=options.epochs,
             label=name,
             progress=progress,
         )
@@ -284,17 +281,8 @@ class MitigatedFolder:
         with writing(self.path):
             self.training.mkdir(parents=True, exist_ok=True)
 
-    def publish(
-        self,
-        model: Any,
-        tokenizer: Any,
-        name: str,
-        source: str,
-        facts: Mapping[str, Any],
-        kind: str = "classifier",
-    ) -> None:
+    def publish(self, model: Any, tokenizer: Any, facts: Mapping[str, Any], kind: str = "classifier") -> None:
         """Save the model with its tokenizer and card, and move it to its place."""
-        base = find_base_model(name, source) if kind == "classifier" else name
         for field in BORROWED_TOKENIZER:
             if hasattr(model.config, field):
                 delattr(model.config, field)
@@ -303,7 +291,7 @@ class MitigatedFolder:
             shutil.rmtree(staging, ignore_errors=True)
             model.cpu().save_pretrained(staging)
             tokenizer.save_pretrained(staging)
-            save_file(staging / "README.md", write_card(name, base, facts, kind).encode())
+            save_file(staging / "README.md", write_card(facts, kind).encode())
             record = {"settings": self.settings, "facts": facts}
             save_file(staging / RECORD, json.dumps(record, indent=1).encode())
             if self.path.is_dir():  # and empty
@@ -313,10 +301,10 @@ class MitigatedFolder:
         self.is_finished = True
 
 
-def write_card(name: str, base: str | None, facts: Mapping[str, Any], kind: str = "classifier") -> str:
-    """The model card: which model was changed, how and with what. `base` is the language model behind it, if known."""
-    lines = ["---", "library_name: transformers", f"pipeline_tag: {PIPELINES[kind]}"]
-    lines += [f"base_model: {json.dumps(base)}"] if base else []
+def write_card(facts: Mapping[str, Any], kind: str) -> str:
+    """The model card: which model was changed, how and with what."""
+    name = facts["model"]
+    lines = ["---", "library_name: transformers", f"pipeline_tag: {PIPELINES[kind]}", f"base_model: {json.dumps(name)}"]
     lines += ["tags: [geobias, mitigation]", "---", "", f"# {name}, mitigated with `{facts['method']}`", ""]
     change = (
         f"geobias changed the classifier `{name}` so that its answers depend less on the country that people's names "

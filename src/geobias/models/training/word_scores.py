@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from geobias.errors import InputError
 from geobias.models.causal import CausalScorer, CausalTexts
 from geobias.models.language_model import LanguageModel
 from geobias.models.load import load_perplexity_scorer, load_weights
@@ -65,7 +64,6 @@ def _tokenise_masked(lm: Any, texts: Sequence[str]) -> SentenceTokens:
     for word in range(len(texts)):
         ids = tokens.ids.take(np.array([word]))[0]
         is_word = counted.take(np.array([word]))[0]
-        _refuse_cut(lm, texts[word], is_word.any())
         masked = np.where(is_word, lm.mask, ids)
         row = which.setdefault(masked.tobytes(), len(inputs))
         if row == len(inputs):
@@ -79,15 +77,8 @@ def _tokenise_causal(lm: Any, texts: Sequence[str]) -> SentenceTokens:
     scorer = lm.scorer("conditional")
     assert isinstance(scorer, CausalScorer)
     encoded = CausalTexts(scorer, texts)
-    for text, count in zip(texts, encoded.tokens, strict=True):
-        _refuse_cut(lm, text, count > 0)
     rows, positions, targets = encoded.predictions(np.arange(len(texts)))
     return SentenceTokens(list(encoded.inputs), rows, positions, targets, rows)
-
-
-def _refuse_cut(lm: LanguageModel, text: str, has_tokens: bool) -> None:
-    if not has_tokens:
-        raise InputError(f"{lm.name} has no tokens for the description in {unmark(text)[0]!r}. Use other words.")
 
 
 def make_batch(tokenizer: Any, sentences: Sequence[SentenceTokens]) -> Batch:
@@ -165,8 +156,6 @@ def pseudo_perplexity(model: Any, texts: Sequence[str], *, device: str = "auto")
     """The likelihood of plain texts; `.perplexity` of masked models is a pseudo-perplexity."""
     rows = load_perplexity_scorer(model, None, device=device, dtype="float32").score(list(texts))
     has_tokens = rows[:, 1] > 0
-    if not has_tokens.any():
-        raise InputError("No text has a token that can be scored. Use other texts.")
     return TextLikelihoods(rows[has_tokens, 0] * rows[has_tokens, 1], rows[has_tokens, 1])
 
 

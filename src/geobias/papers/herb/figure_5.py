@@ -86,9 +86,7 @@ def measure(
     lm.trained_on, after = True, None
     for epoch in range(len(checkpoint.epochs) + 1, epochs + 1):
         batches = list(_make_batches(lm, examples, seed=seed, epoch=epoch))
-        loss = train_epoch(
-            lm.model, batches, optimiser, epoch=epoch, seed=seed, clip=None, label=lm.name, progress=progress
-        )
+        loss = train_epoch(lm.model, batches, optimiser, epoch=epoch, seed=seed, label=lm.name, progress=progress)
         after = audit()
         checkpoint.save(lm.model, optimiser, {"loss": loss, "scores": _list_scores(after)})
     after = after or audit()  # stopped after the last epoch
