@@ -49,7 +49,7 @@ def test_a_function_on_a_file_ends_in_a_folder(run: Run, here: Path) -> None:
 def test_two_texts_have_no_numbers(run: Run, here: Path) -> None:
     code, out, err = run("downstream", "prejudiced:dislikes", "--texts", "two.csv", *PLAIN, "--full")
     assert code == 0, err
-    assert out.startswith("No test of bias was possible.") and "too few" in out and "0.2" not in out
+    assert " texts cannot tell" in out and "too few" in out and "0.2" not in out
 
 
 def test_many_regions_show_both_ends_and_json_shows_all(run: Run, here: Path) -> None:

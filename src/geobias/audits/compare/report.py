@@ -14,6 +14,7 @@ from geobias.report.findings import Finding
 from geobias.report.headlines import name_model
 from geobias.report.page.blocks import CardText, Chart, Row
 from geobias.report.page.charts import dots
+from geobias.report.sentences import format_number
 from geobias.report.tables import interval, listed, signed
 
 MOST_ROWS = 24  # of more, those with the smallest p-values are shown; the files have all
@@ -163,7 +164,14 @@ def say_headline(result: CompareResult, answer: Finding, details: Sequence[Findi
     if answer.evidence == "not testable" or not rows:
         return f"These runs cannot tell whether {what}."
     row = select_places(list_clear(rows) or rows)[0]
-    unit = {"delta": " points", "change": " %"}.get(row.measure, "")
-    gaps = [f"{signed(gap, DIGITS.get(row.measure, 3))}{unit}" for gap in (row.second, row.first)]
     start = "" if answer.evidence == "clear" else "Not certain: "
+    second_gap, first_gap = (format_number(abs(value or 0)) for value in (row.second, row.first))
+    if row.measure == "delta" and not pair.is_about_emotions:
+        side = "kinder" if (row.second or 0) > 0 else "harsher"
+        return (
+            f"{start}Give people names from {row.name}, and {second} scores texts {second_gap} points {side} than with "
+            f"the average country's. For {first} the gap is {first_gap} points."
+        )
+    unit = " %" if row.measure == "change" else ""
+    gaps = [f"{format_number(value or 0)}{unit}" for value in (row.second, row.first)]
     return f"{start}{row.title}: {WORDS[row.measure].title} is {gaps[0]} with {second}, and {gaps[1]} with {first}."
