@@ -197,7 +197,8 @@ def say_headline(result: RegionsResult, answer: Finding, details: Sequence[Findi
         what = f"what {name} says of people depends on the {noun} they are from"
         more = ""
         if association and association.marked:
-            more = f" {association.marked:,} of {association.tests:,} pairs of {noun} and word stand out by themselves."
+            ending = "stands out by itself" if association.marked == 1 else "stand out by themselves"
+            more = f" {association.marked:,} of {association.tests:,} pairs of {noun} and word {ending}."
         return {
             "clear": f"What {what.removeprefix('what ')}, not only on its name or fame.{more}",
             "suggestive": f"Perhaps {what}, but its name or its fame may be the reason.",
