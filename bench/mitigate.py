@@ -1,4 +1,4 @@
-"""Mitigation of the bundled classifiers on labelled tweets: bias before and after, accuracy and time.
+"""Mitigation of the bundled classifiers on labelled tweets: bias before and after, accuracy and cost.
 
     python -m bench.mitigate FOLDER [--methods blind,average:8] [--write]
 
@@ -36,7 +36,7 @@ COLUMNS = (
     "accuracy, %",
     "change (95 % interval)",
     "macro-F1, change",
-    "time per text",
+    "texts read per text",
     "names found, % (lowest country)",
 )
 
@@ -67,7 +67,6 @@ def list_rows(model: str, result: geobias.MitigateResult) -> Iterator[list[str]]
     for row in result.methods:
         is_original, accuracy, f1 = row.method == "original", row.accuracy_change, row.macro_f1_change
         recalls = [each.recall.value or 0 for each in result.list_countries(row.method) if each.recall is not None]
-        time = result.time_ratios.get(row.method)
         assert row.accuracy is not None
         yield [
             model,
@@ -79,7 +78,7 @@ def list_rows(model: str, result: geobias.MitigateResult) -> Iterator[list[str]]
             f"{row.accuracy.value:.1f}",
             "" if accuracy is None else _say(accuracy, "+.1f"),
             "" if f1 is None else f"{f1.value:+.1f}",
-            "x 1" if is_original else f"x {time:.1f}" if time else "",
+            f"{row.texts_per_text:.1f}",
             f"{100 * (row.recall.value or 0):.0f} ({100 * min(recalls):.0f})" if row.recall else "",
         ]
 

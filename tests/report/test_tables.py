@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import csv
 import io
+from types import SimpleNamespace
 
 import pytest
 
+from geobias.measures.estimates import Estimate
+from geobias.report.declarations import Column
+from geobias.report.results import NO_INTERVAL, Interval
 from geobias.report.runs import slug
 from geobias.report.tables import csv_text, digits
 
@@ -45,3 +49,9 @@ def test_digits(value: float | None, factor: float, shown: str) -> None:
 )
 def test_model_names_as_folders(name: str, folder: str) -> None:
     assert slug(name) == folder
+
+
+def test_a_column_shows_an_estimate_with_its_interval() -> None:
+    row = SimpleNamespace(share=Interval(0.5, 0.4, 0.6), change=Estimate(-1.23, -2, -0.4, 0.01, 0.02), none=NO_INTERVAL)
+    columns = [Column("", "share", ".1f", times=100), Column("", "change", "+.1f"), Column("", "none", ".1f")]
+    assert [column.show(row) for column in columns] == ["50.0 (40.0 to 60.0)", "-1.2* (-2.0 to -0.4)", "–"]

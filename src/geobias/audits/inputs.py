@@ -20,7 +20,7 @@ from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.input_table import is_hub_name
 from geobias.texts.people import Person
 from geobias.texts.user_texts import Texts, join_texts, read_texts, sample_texts
-from geobias.world.gazetteer import ENOUGH, PAPER_COUNTRIES, Gazetteer
+from geobias.world.gazetteer import ENOUGH, FEWEST_NAMES, PAPER_COUNTRIES, Gazetteer
 
 MOST_CITIES = 100_000  # per country: more than the world has
 SAMPLE = 100  # bundled tweets that are used where neither texts nor a limit are given
@@ -189,6 +189,21 @@ def choose_countries(
                 "Remove the country, add names (--gazetteer), or use names of all scripts (scripts='all' in Python)."
             )
     return codes, ()
+
+
+def drop_short_lists(
+    gazetteer: Gazetteer, codes: Sequence[str], names: str | Sequence[str] | None, reason: str, advice: str = ""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The countries with enough of the names that are left, and the others; refuse one that the user names."""
+    short = {code: lists for code in codes if (lists := gazetteer.find_short_lists(code, FEWEST_NAMES))}
+    if short and (names not in (None, "all") or len(short) == len(codes)):
+        code, lists = next(iter(short.items()))
+        kind, count = lists[0]
+        raise InputError(
+            f"{gazetteer.country(code)} has {count} {kind} names {reason}; at least {FEWEST_NAMES} are needed. Remove "
+            f"the country from --countries{advice}."
+        )
+    return tuple(code for code in codes if code not in short), tuple(short)
 
 
 class NobodyNamedError(InputError):

@@ -244,10 +244,6 @@ class PeopleReader:
                 self._texts[text] = ReadText(people, self.is_readable(text))
         return [self._texts[text] for text in texts]
 
-    def forget(self) -> None:
-        """Forget all texts, for example to measure the time that reading takes."""
-        self._texts.clear()
-
     def is_readable(self, text: str) -> bool:
         """Whether the finder reads the language of a text, by script and by common words; true if that is unknown.
 

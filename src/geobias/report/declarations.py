@@ -17,13 +17,14 @@ from rich.console import RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
 from geobias.report.findings import EVIDENCE_LABELS
 from geobias.report.page import blocks
 from geobias.report.page.blocks import CardText, Chart, Examples, Remark, WorldMap
 from geobias.report.page.charts import Valence
+from geobias.report.results import HasInterval, Interval
 from geobias.report.rows import Effect
-from geobias.report.tables import NOTHING, TOO_FEW, signed, titled_table
+from geobias.report.tables import NOTHING, TOO_FEW, is_marked, signed, titled_table
 
 TERMINAL, FULL, PAGE, CARD = "terminal", "full", "page", "card"  # below the findings; --full; report.html; model card
 TABLES = frozenset({FULL, PAGE})
@@ -37,7 +38,7 @@ class Column:
 
     heading: str
     value: str | Callable[[Any], Any]
-    """The name of a field ("gained", "recall.value"), or a function of the row."""
+    """The name of a field ("gained", "recall.value"; "recall" is shown with its interval), or a function of the row."""
     form: str = ""
     """A format: ",", ".3f", or "+.3f" for a number with its sign, which 0 has not."""
     on: Collection[str] = EVERYWHERE
@@ -57,6 +58,8 @@ class Column:
         value = get_value(row, self.value)
         if value is None or isinstance(value, str):
             return NOTHING if value is None else value
+        if isinstance(value, Interval | Estimate):
+            return show_interval(value, self.form, self.times)
         if self.form.startswith("+"):
             return signed(self.times * value, int(self.form[2]))
         return format(self.times * value, self.form)
@@ -127,8 +130,7 @@ class Report:
     """Further notes, with `--full` only."""
     meaning: str = ""
     """What the numbers mean, below the tables of `--full`."""
-    cards: Mapping[str, CardText] = field(default_factory=dict)
-    """By measure of an answer what its card asks and shows; "" is for all others."""
+    cards: Mapping[str, CardText] = field(default_factory=dict)  # by measure of an answer; "" is for all others
 
     def tables(self, place: str) -> list[Table]:
         return [block for block in self.blocks if isinstance(block, Table) and place in block.on]
@@ -185,6 +187,17 @@ def say_bounds(low: float | None, high: float | None, places: int, times: int = 
     if sign:
         return f"{signed(times * low, places)} to {signed(times * high, places)}"
     return f"{times * low:.{places}f} to {times * high:.{places}f}"
+
+
+def show_interval(number: HasInterval, form: str, times: int = 1) -> str:
+    """ "4.3 (2.1 to 6.4)"; with signs "-1.2* (-2.0 to -0.4)", with a star where the adjusted p-value is small."""
+    if number.value is None:
+        return NOTHING
+    has_sign, places = form.startswith("+"), int(form[-2])
+    value = signed(times * number.value, places) if has_sign else format(times * number.value, form)
+    star = "*" if isinstance(number, Estimate) and is_marked(number) else ""
+    bounds = say_bounds(number.low, number.high, places, times, sign=has_sign)
+    return f"{value}{star}" if bounds == NOTHING else f"{value}{star} ({bounds})"
 
 
 def say_p(p: float | None) -> str:

@@ -146,7 +146,7 @@ class ScenarioTexts(LazyTexts):
                 demonym_adjective(origin.code) if origin.code else invent_demonym(origin.country).removesuffix("s")
             )
             return f"{choose_article(str(adjective))} {adjective} {role}", ""
-        return self.draw_names(scenario.case, str(origin.code))[draw], ""
+        return " ".join(self.draw_names(scenario.case, str(origin.code))[draw]), ""
 
     def _text(self, cell: int) -> tuple[Scenario, str]:
         number, paraphrase = self.cells[cell]
@@ -157,8 +157,8 @@ class ScenarioTexts(LazyTexts):
         """Genders alternate; half of the cases begin with men."""
         return GENDERS[(hash_number(self.seed, case) + draw) % 2]
 
-    def _draw_names(self, case: str, code: str) -> list[str]:
-        """A full name for each draw; none returns before all of the country's have had their turn."""
+    def _draw_names(self, case: str, code: str) -> list[tuple[str, str]]:
+        """A first and a last name for each draw; none returns before all of the country's have had their turn."""
         assert self.gazetteer is not None
         genders = [self._gender(case, draw) for draw in range(self.draws)]
         columns = []
@@ -171,7 +171,7 @@ class ScenarioTexts(LazyTexts):
             columns.append(
                 [names[kind][kinds[:draw].count(kind) % len(names[kind])] for draw, kind in enumerate(kinds)]
             )
-        return [f"{first} {last}" for first, last in zip(*columns, strict=True)]
+        return list(zip(*columns, strict=True))
 
     def _check(self) -> None:
         if any(scenario.kind == CHOICE for scenario in self.scenarios):

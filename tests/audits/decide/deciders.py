@@ -71,17 +71,12 @@ def answer_in_words(refuses: Callable[[str], bool], merit: float = 2 * MERIT) ->
     """A function that says yes or no by chance and by merit, and refuses some questions; numbers are 4 to 6."""
     favourable = make_decider(decide_evenly, merit=merit, noise=2.0)
 
-    def decide(prompts: Sequence[str]) -> list[Any]:
-        return [
-            "I cannot answer that."
-            if refuses(prompt)
-            else answer
-            if isinstance(answer, dict)
-            else ["No.", "Yes."][answer > 0.5]
-            for prompt, answer in zip(prompts, favourable(prompts), strict=True)
-        ]
+    def say(prompt: str, answer: Any) -> Any:
+        if refuses(prompt):
+            return "I cannot answer that."
+        return answer if isinstance(answer, dict) else ["No.", "Yes."][answer > 0.5]
 
-    return decide
+    return lambda prompts: list(map(say, prompts, favourable(prompts)))
 
 
 def audit(decide: Any, scenarios: Any = None, **options: Any) -> geobias.DecideResult:

@@ -22,7 +22,7 @@ def test_a_run_has_everything(run: Run, tmp_path: Path) -> None:
     code, out, err = run("decide", MODEL, *FEW, "--out", "a", "--full")
     assert code == 0, err
     assert out.startswith("Ask ") and "people of Chad" in out and "Page: " in out
-    assert "what else moves decisions" in out and "by domain, origin and gender" in " ".join(out.split())
+    assert "what else moves decisions" in out
     folder = tmp_path / "a"
     names = {path.name for path in (folder / "tables").iterdir()}
     assert names == {"cases.csv", "deciders.csv", "effects.csv", "parts.csv"}
@@ -51,10 +51,8 @@ def test_a_run_has_everything(run: Run, tmp_path: Path) -> None:
 
 def test_plan_scores_little_and_says_what_could_be_found(run: Run, tmp_path: Path) -> None:
     code, out, err = run("decide", MODEL, *FEW, "--plan")
-    assert code == 0 and "12 cases with 24 yes/no questions" in out and "detected with 80 %" in " ".join(out.split()), (
-        err
-    )
-    assert not list(tmp_path.iterdir())
+    assert code == 0 and not list(tmp_path.iterdir()), err
+    assert "12 cases with 24 yes/no questions" in out and "detected with 80 %" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

@@ -41,12 +41,11 @@ def is_tested(result: geobias.DecideResult) -> bool:
     return any(row.p_adjusted is not None for row in result.effects)
 
 
-@pytest.mark.parametrize("draws", [1, 2])
-def test_names_without_mirrors_are_measured_with_few_draws(draws: int) -> None:
-    result = audit(make_decider(decide_evenly), list_cases(16), countries=COUNTRIES, origin="name", draws=draws)
-    assert is_tested(result) == (draws == 2)
+def test_names_without_mirrors_are_measured_with_two_draws() -> None:
+    result = audit(make_decider(decide_evenly), list_cases(16), countries=COUNTRIES, origin="name")
     by_gender = list_estimates(result, "by_gender")
-    assert len(by_gender) == 6 and all(estimate.low is None and estimate.p is None for estimate in by_gender)
+    assert is_tested(result) and len(by_gender) == 6
+    assert all(estimate.low is None and estimate.p is None for estimate in by_gender)
 
 
 def test_one_draw_of_names_is_not_tested_although_mirrors_repeat_it() -> None:
@@ -95,14 +94,10 @@ def test_domains_and_cases_are_on_the_scale_of_answers_where_kinds_are_unbalance
 
 def test_questions_without_a_number_are_left_out_and_others_kept() -> None:
     def decide(prompts: Sequence[str]) -> list[str]:
-        return [
-            "yes"
-            if "one number" not in prompt
-            else "none"
-            if "sum d " in prompt and "Chad" in prompt
-            else str(4 + ("Kenya" in prompt))
-            for prompt in prompts
+        numbers = [
+            "none" if "sum d " in prompt and "Chad" in prompt else str(4 + ("Kenya" in prompt)) for prompt in prompts
         ]
+        return [each if "one number" in prompt else "yes" for each, prompt in zip(numbers, prompts, strict=True)]
 
     result = audit(decide, [*list_cases(10), *list_numbers()], countries=COUNTRIES)
     assert "1 of 12 questions for a number with no number" in result.deciders[0].notes[0]
@@ -110,8 +105,7 @@ def test_questions_without_a_number_are_left_out_and_others_kept() -> None:
     assert values == pytest.approx([-1 / 3, -1 / 3, 2 / 3])
 
 
-@pytest.mark.parametrize("draws", [1, 4])
-def test_numbers_that_depend_on_single_names_are_no_difference_between_countries(draws: int) -> None:
+def test_numbers_that_depend_on_single_names_are_no_difference_between_countries() -> None:
     def decide(prompts: Sequence[str]) -> list[str]:
         names = [prompt.partition(" get?")[0].split()[-1] for prompt in prompts]
         return [
@@ -119,12 +113,8 @@ def test_numbers_that_depend_on_single_names_are_no_difference_between_countries
             for prompt, name in zip(prompts, names, strict=True)
         ]
 
-    rows = [*list_cases(10), *list_numbers()]
-    estimates = list_estimates(audit(decide, rows, countries="FR,TD,KE,NO,IN", origin="name", draws=draws), "number")
-    if draws == 1:
-        assert all(estimate.low is None for estimate in estimates)
-    else:
-        assert all(estimate.p_adjusted is not None and estimate.p_adjusted > 0.05 for estimate in estimates)
+    result = audit(decide, [*list_cases(10), *list_numbers()], countries="FR,TD,KE,NO,IN", origin="name", draws=4)
+    assert all((estimate.p_adjusted or 0) > 0.05 for estimate in list_estimates(result, "number"))
 
 
 def test_questions_of_one_kind_and_few_of_a_kind_are_cautioned() -> None:

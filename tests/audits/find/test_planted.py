@@ -36,9 +36,8 @@ def test_a_country_whose_names_are_all_missed(tmp_path: Path) -> None:
     result = audit(make_finder(lambda name, text: not name.startswith("B") and chance(text) < 0.9), tmp_path)
     assert get_shares(result, "Bland") == {"recall": 0, "partial": 0, "wrong_type": 0, "misses": 1}
     recalls = result.list_effects(result.finders[0].model)
-    assert (
-        [row.place for row in recalls if row.stands_out] == [row.place for row in recalls if row.value < 0] == ["Bland"]
-    )
+    for places in ([row.place for row in recalls if row.stands_out], [row.place for row in recalls if row.value < 0]):
+        assert places == ["Bland"]
     assert {row.mirrors for row in recalls if is_marked(row.against_mean)} <= {"Bland", None}
     (finder,) = result.finders
     assert finder.lowest.value == 0 == finder.lowest.low and finder.gap.low is not None and finder.gap.low > 0.6
@@ -53,7 +52,7 @@ def test_a_perfect_finder_has_exact_bounds(tmp_path: Path) -> None:
     assert recall.value == recall.high == 1 and recall.low == pytest.approx(0.025 ** (1 / 15))  # 15 of 15 texts
     assert finder.gap.value == 0 == finder.gap.low and finder.gap.high is not None and finder.gap.high > 0.2
     assert result.weakest_names == [] and all(level.recall.value == 1 for level in result.factors)
-    assert finder.predictions == 0 and finder.precision.value is None
+    assert finder.precision.value is None
 
 
 def test_a_finder_that_shifts_ends(tmp_path: Path) -> None:

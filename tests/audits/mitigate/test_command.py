@@ -18,11 +18,9 @@ FINDER = "tests.models.mitigated.planted:find_everybody"
 
 
 def write_texts(folder: Path, count: int = 20) -> Path:
-    lines = [
-        json.dumps({"text": text, "label": "positive" if "good" in text else "negative"}) for text in make_texts(count)
-    ]
+    rows = [{"text": text, "label": "positive" if "good" in text else "negative"} for text in make_texts(count)]
     path = folder / "texts.jsonl"
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join(map(json.dumps, rows)))
     return path
 
 
@@ -30,9 +28,10 @@ def write_texts(folder: Path, count: int = 20) -> Path:
 def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -> None:
     texts = write_texts(tmp_path)
     arguments = ("--texts", texts, "--label", "label", "--finder", FINDER, "--countries", "PL,FR", "--draws", "3")
-    code, out, err = run("mitigate", FUNCTION, *arguments, "--out", "fixed")
+    code, out, err = run("mitigate", FUNCTION, *arguments, "--out", "fixed", "--full")
     assert code == 0, err
-    assert "Before and after, on held-out names" in out and "average:8" in out and "Page: fixed/report.html" in out
+    for text in ("Before and after, on held-out names", "average:8", "names found, %", "After minus before"):
+        assert text in out
     result = read_run(tmp_path / "fixed").result
     assert isinstance(result, geobias.MitigateResult) and result.mitigated[0].folder == "models/blind"
     assert "blind" in (tmp_path / "fixed/tables/methods.csv").read_text()
@@ -44,11 +43,8 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
     allow = ("--allow", FUNCTION, "--allow", FINDER)
     code, out, err = run(*names, *allow, "--out", "again")
     assert code == 0, err
-    assert f"mitigated:fixed/models/average-8 is {FUNCTION} without names, which {FINDER} finds" in " ".join(
-        out.split()
-    )
     page = (tmp_path / "again/report.html").read_text(encoding="utf-8")
-    assert f"wrapped_model {FUNCTION}, finder {FINDER}" in page
+    assert f"wrapped_model {FUNCTION}, finder {FINDER}" in page and FUNCTION in out
     deltas = [row.against_originals.value or 0 for row in read_run(tmp_path / "again").result.effects]
     assert max(map(abs, deltas)) < 1e-6
     rules = (
@@ -56,18 +52,16 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
         "mitigate.average-8.accuracy.change > -20",
         "mitigate.blind.recall.worst > 0.5",
     )
-    code, out, err = run("gate", "fixed", *(part for rule in rules for part in ("--rule", rule)))
-    assert code == 0, out + err
-    for rule in ("mitigate.blind.spread.ratio > 0.5", "mitigate.original.spread.value < 1"):
-        assert run("gate", "fixed", "--rule", rule)[0] == 1
+    failing = ("mitigate.blind.spread.ratio > 0.5", "mitigate.original.spread.value < 1")
+    for rule in (*rules, *failing):
+        assert run("gate", "fixed", "--rule", rule)[0] == (rule in failing), rule
     code, out, _ = run("export", "fixed")
     assert "| average:8 |" in out
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("out", ["fixed", "my run"])
-def test_the_printed_next_command_runs(run: Run, tmp_path: Path, out: str) -> None:
-    texts = write_texts(tmp_path, 40)
+def test_the_printed_next_command_runs(run: Run, tmp_path: Path) -> None:
+    texts, out = write_texts(tmp_path, 40), "my run"
     arguments = ("--texts", texts, "--finder", FINDER, "--countries", "PL,FR,DE,IT", "--draws", "5")
     _, printed, _ = run("mitigate", FUNCTION, *arguments, "--method", "blind", "--out", out)
     (command,) = (line.partition(": geobias ")[2] for line in printed.splitlines() if line.startswith("Next: "))
@@ -75,18 +69,6 @@ def test_the_printed_next_command_runs(run: Run, tmp_path: Path, out: str) -> No
     fewer = ("--texts", texts, "--finder", FINDER, "--countries", "PL,FR")
     code, printed, err = run(*shlex.split(command), *fewer)
     assert code == 0 and FUNCTION in printed, err
-
-
-@pytest.mark.slow
-def test_full_quiet_and_json(run: Run, tmp_path: Path) -> None:
-    arguments = ("mitigate", FUNCTION, "--texts", write_texts(tmp_path, 15), "--finder", FINDER, "--countries", "PL,FR")
-    more = ("--draws", "3", "--method", "blind", "--out", "fixed")
-    _, out, _ = run(*arguments, *more, "--full")
-    assert "names found, %" in out and "After minus before" in out and "names were held out" in out
-    _, out, _ = run(*arguments, *more, "--quiet")
-    assert "Page:" not in out and "blind: " in out
-    _, out, _ = run(*arguments, *more, "--json")
-    assert json.loads(out)["audit"] == "mitigate"
 
 
 @pytest.mark.parametrize(
@@ -121,13 +103,12 @@ def test_bad_input_is_one_line(run: Run, tmp_path: Path, options: tuple[str, ...
     assert not (tmp_path / "fixed").exists()
 
 
+@pytest.mark.parametrize("method", ["pair", "augment"])
 @pytest.mark.parametrize("model", ["http://localhost:1/score", "model.skops", "model.pkl"])
-def test_what_is_no_hugging_face_model_cannot_be_trained(run: Run, tmp_path: Path, model: str) -> None:
-    for method in ("pair", "augment"):
-        texts = ("--texts", write_texts(tmp_path, 15), "--label", "label")
-        code, _, err = run("mitigate", model, *texts, "--method", method, "--out", "fixed")
-        assert code == 2 and not (tmp_path / "fixed").exists()
-        assert f"{model} cannot be trained with {method}" in err and "Use blind or average:8." in err
+def test_what_is_no_hugging_face_model_cannot_be_trained(run: Run, tmp_path: Path, model: str, method: str) -> None:
+    texts = ("--texts", write_texts(tmp_path, 15), "--label", "label")
+    code, _, err = run("mitigate", model, *texts, "--method", method, "--out", "fixed")
+    assert code == 2 and f"{model} cannot be trained with {method}" in err and not (tmp_path / "fixed").exists()
 
 
 @pytest.mark.slow
@@ -146,8 +127,6 @@ def test_texts_without_people_and_models_that_cannot_be_mitigated(run: Run, tmp_
     (tmp_path / "empty.txt").write_text("Nothing here.\nNor here.\n")
     code, _, err = run("mitigate", FUNCTION, "--texts", "empty.txt", "--countries", "PL,FR")
     assert code == 2 and "names a person" in err
-    with pytest.raises(geobias.InputError, match="Name a folder for it with --out"):
-        geobias.mitigate("embedded/lm", method="align")
     with pytest.raises(geobias.InputError, match="are positive and negative is not known"):
         geobias.mitigate(
             lambda texts: [{"a": 0.5, "b": 0.5} for _ in texts], method="blind", texts=make_texts(5), countries="PL,FR"

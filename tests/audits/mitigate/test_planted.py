@@ -18,7 +18,6 @@ from geobias.audits.mitigate.measure import MethodAnswers, helps, measure_mitiga
 from geobias.audits.mitigate.result import CountryChange, MethodMeasures, MitigateResult
 from geobias.audits.study import prepare
 from geobias.measures.estimates import Estimate
-from geobias.report.results import Interval
 from geobias.world.gazetteer import is_for_mitigation, load_gazetteer, select_unseen
 from tests.conftest import spell
 from tests.models.mitigated.planted import (
@@ -117,7 +116,7 @@ def test_shrinking_probabilities_is_not_called_fair(factor: float) -> None:
         original=0.5 + factor * (answers.before.original - 0.5),
         renamed=0.5 + factor * (answers.before.renamed - 0.5),
     )
-    shrunk = MethodAnswers(Method("average", 8.0), softer, None, 8.0, None)
+    shrunk = MethodAnswers(Method("average", 8.0), softer, None, 8.0)
     result = measure_mitigation(study.design, replace(answers, methods=[shrunk], finder_hits=None))
     (row,) = result.mitigated
     assert row.spread_ratio.value == pytest.approx(factor, abs=0.01)
@@ -149,21 +148,12 @@ def test_the_names_that_the_finder_misses_stand_beside_the_fall() -> None:
     assert "% of those tested (Poland " in answer and "it misses 1 of 24 marked names" in answer
     result = run_mitigation(dislike_poland)
     assert result.counts.originals is None and "mark them (--spans)" in say(result, "overall")
-    changed = [
-        replace(country, recall=Interval(recall, None, None))
-        for country, recall in zip(result.countries, (1.0, 0.98, 0.9, 1.0, 0.999, 0.7), strict=True)
-    ]
-    names = [each.place for each in changed]
-    row = replace(result.mitigated[0], recall=Interval(0.93, None, None))
-    answer = say_again(result, row, countries=changed)[0]
-    assert f"7.0 % of those tested ({names[5]} 30 %, {names[2]} 10 % and {names[1]} 2 %)" in answer
 
 
 def test_no_spread_to_mitigate_is_an_answer() -> None:
     result = run_mitigation(dislikes("PL", 0.0))
     assert result.recommended is None and not result.mitigated[0].helps
-    assert "There is no spread to mitigate" in say(result, "detail")
-    assert "no more than noise" in say(result, "overall")
+    assert "There is no spread to mitigate" in say(result, "detail") and "than noise" in say(result, "overall")
 
 
 def test_hiding_single_names_is_not_praised_as_less_spread_between_countries() -> None:
@@ -233,13 +223,11 @@ def test_countries_whose_gap_grows_shrinks_or_only_mirrors() -> None:
     none = replace(other, change=Estimate(0.1, -1.0, 1.0, 0.9, 0.9), p_adjusted=0.9, mirrors=None)
     assert "the gap grows for Poland" in say_for(poland, grows, none)
     assert "for 1 other country (" in say_for(poland, grows, none) and "other" not in say_for(poland, grows)
-    assert "95 %" not in say_for(replace(poland, after=replace(poland.after, low=None, high=None)))
 
 
-@pytest.mark.parametrize("exceeds", [True, False])
-def test_a_spread_within_the_noise_floor_is_none_to_mitigate(exceeds: bool) -> None:
+def test_a_spread_within_the_noise_floor_is_none_to_mitigate() -> None:
     result = run_mitigation(dislike_poland)
-    assert result.original.exceeds_noise
-    sentences = say_again(result, original=replace(result.original, exceeds_noise=exceeds))
-    assert ("% less" in sentences[0]) == exceeds
-    assert any("may come from single names" in sentence for sentence in sentences) != exceeds
+    for exceeds in (True, False):
+        sentences = say_again(result, original=replace(result.original, exceeds_noise=exceeds))
+        assert ("% less" in sentences[0]) == exceeds
+        assert any("may come from single names" in sentence for sentence in sentences) != exceeds

@@ -88,24 +88,3 @@ def test_trained_models_are_folders_and_training_is_not_repeated(classifier: Pat
         for name in ("fixed/models/augment-1", "mitigated:fixed/models/augment-1")
     )
     np.testing.assert_array_equal(plain, mitigated)
-
-
-def test_a_server_cannot_be_trained(tmp_path: Path) -> None:
-    class Remote(geobias.Scorer):
-        columns, labels, multi_label, base = (
-            ("p(negative)", "p(positive)", "cut"),
-            ("negative", "positive"),
-            False,
-            None,
-        )
-        name, paid = "remote", True
-
-        def score(self, texts: Any) -> np.ndarray:
-            raise AssertionError("nothing may be sent")
-
-    with pytest.raises(geobias.InputError, match="remote cannot be trained with augment"):
-        geobias.mitigate(
-            Remote(), method="augment", texts=list_rows(), label="label", finder=FINDER, countries="PL,FR",
-            out=tmp_path / "fixed",
-        )  # fmt: skip
-    assert not (tmp_path / "fixed").exists()

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance, NameUnits
-from geobias.measures.decisions import CountryMeans, average_each_situation, average_situations, summarise_countries
+from geobias.measures.decisions import average_situations
 from geobias.measures.missing_answers import find_comparable, impute_cells
 from geobias.models.scorer import ModelIdentity
 from geobias.report import saved_answers
 from geobias.report.saved_answers import PLACE
 from geobias.texts.counterfactuals import GENDERS
+from geobias.texts.origins import ScenarioTexts
 from geobias.texts.scenarios import Scenario
 
 if TYPE_CHECKING:
@@ -28,64 +29,44 @@ NAME_KINDS = (*GENDERS, LAST)
 NO_UNITS = NameUnits(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 
 
-@dataclass(frozen=True)
 class CaseLayout:
     """Where each text stands among the answers to its case.
 
-    Texts are (scenario, paraphrase) x origins x draws; answers are cases x origins x answers of a case.
+    Texts are (scenario, paraphrase) x origins x draws; answers are cases x origins x answers of a case. `counted` and
+    `favours` are cases x answers: a case may have fewer than others; 1 where yes (or a high number, or being chosen)
+    helps the person, -1 where it harms.
     """
 
-    scenarios: tuple[Scenario, ...]
-    cells: tuple[tuple[int, int], ...]  # scenario and paraphrase of each index of the texts' first dimension
-    draws: int
-
-    @property
-    def cases(self) -> list[str]:
-        return list(dict.fromkeys(scenario.case for scenario in self.scenarios))
-
-    @property
-    def case_of_cell(self) -> np.ndarray:
+    def __init__(self, texts: ScenarioTexts) -> None:
+        first: dict[str, Scenario] = {}
+        for scenario in texts.scenarios:
+            first.setdefault(scenario.case, scenario)
+        self.draws, self.cases = texts.draws, list(first)
+        self.domains, self.texts = zip(*((each.domain, each.texts[0]) for each in first.values()), strict=True)
+        asked = [texts.scenarios[i] for i, _ in texts.cells]
         numbers = {case: n for n, case in enumerate(self.cases)}
-        return np.array([numbers[self.scenarios[i].case] for i, _ in self.cells])
+        self.case_of_cell = np.array([numbers[scenario.case] for scenario in asked])
+        self.place_of_cell = np.array(
+            [(self.case_of_cell[:k] == case).sum() for k, case in enumerate(self.case_of_cell)]
+        )
+        signs = np.repeat([scenario.sign for scenario in asked], self.draws).reshape(-1, 1, self.draws)
+        self.favours = self.arrange(signs, 0)[:, 0]
+        self.counted = self.favours != 0
 
-    @property
-    def place_of_cell(self) -> np.ndarray:
-        """The position of each cell among those of its case."""
-        cases = self.case_of_cell
-        return np.array([int((cases[:k] == case).sum()) for k, case in enumerate(cases)])
-
-    @property
-    def width(self) -> int:
-        """Answers of the case with the most of them."""
-        return (int(self.place_of_cell.max()) + 1) * self.draws
-
-    def arrange(self, values: np.ndarray) -> np.ndarray:
-        """cases x origins x answers, from cells x origins x draws; NaN where a case has fewer answers."""
-        arranged = np.full((len(self.cases), values.shape[1], self.width // self.draws, self.draws), np.nan)
+    def arrange(self, values: np.ndarray, absent: object = np.nan) -> np.ndarray:
+        """cases x origins x answers, from cells x origins x draws; `absent` where a case has fewer answers."""
+        places = int(self.place_of_cell.max()) + 1
+        arranged = np.full((len(self.cases), values.shape[1], places, self.draws), absent, dtype=values.dtype)
         arranged[self.case_of_cell, :, self.place_of_cell] = values
-        return arranged.reshape(len(self.cases), values.shape[1], self.width)
+        return arranged.reshape(*arranged.shape[:2], -1)
 
-    def arrange_by_cell(self, values: np.ndarray) -> np.ndarray:
-        """cases x answers, from cells x draws; 0 (or the type's empty value) where a case has fewer answers."""
-        arranged = np.zeros((len(self.cases), self.width // self.draws, self.draws), dtype=values.dtype)
-        arranged[self.case_of_cell, self.place_of_cell] = values
-        return arranged.reshape(len(self.cases), self.width)
 
-    @property
-    def counted(self) -> np.ndarray:
-        return self.arrange_by_cell(np.ones((len(self.cells), self.draws), dtype=bool))
+class ShownNames(NamedTuple):
+    """The names that answers show."""
 
-    @property
-    def favours(self) -> np.ndarray:
-        """cases x answers: 1 where yes (or a high number, or being chosen) helps the person, -1 where it harms."""
-        signs = np.array([self.scenarios[i].sign for i, _ in self.cells])
-        return self.arrange_by_cell(np.repeat(signs[:, None], self.draws, axis=1))
-
-    @property
-    def domains(self) -> list[str]:
-        """Of each case."""
-        by_case = {scenario.case: scenario.domain for scenario in reversed(self.scenarios)}
-        return [by_case[case] for case in self.cases]
+    names: np.ndarray  # first and last x cases x countries x answers; empty where a case has fewer answers
+    genders: np.ndarray  # cases x answers
+    covariates: np.ndarray | None = None  # cases x countries x answers x covariates
 
 
 @dataclass(frozen=True)
@@ -93,25 +74,17 @@ class CaseAnswers:
     """Answers by case, and the names that they show."""
 
     layout: CaseLayout
-    names: np.ndarray | None = field(default=None, repr=False, kw_only=True)
-    """first and last x cases x countries x answers; None where origin does not show by name."""
-    genders: np.ndarray | None = field(default=None, repr=False, kw_only=True)  # cases x answers
+    shown: ShownNames | None = field(repr=False)  # None where origin does not show by name
 
-    def crossed_variance(self, countries: int, counted: np.ndarray | None = None) -> CrossedVariance:
-        counted = self.layout.counted if counted is None else counted
-        shape = (len(self.layout.cases), countries, self.layout.width)
-        return CrossedVariance(self._units, shape, counted, names_fixed=self.names is None)
-
-    @cached_property
-    def _units(self) -> NameUnits:
-        return NO_UNITS if self.names is None or self.genders is None else number_names(self.names, self.genders)
+    def cross_names(self, countries: int, counted: np.ndarray | None = None) -> CrossedVariance:
+        return cross_names(self.shown, countries, self.layout.counted if counted is None else counted)
 
     def separates_names(self, genders: int = 1) -> bool:
         """Whether the effects of names can be told apart from those of cases, in each of so many genders.
 
         A mirror or a paraphrase repeats the names of its case: only draws show other names.
         """
-        return self.names is None or self.layout.draws >= FEWEST_DRAWS * genders
+        return self.shown is None or self.layout.draws >= FEWEST_DRAWS * genders
 
 
 @dataclass(frozen=True)
@@ -125,22 +98,15 @@ class WayAnswers(CaseAnswers):
     refusals: np.ndarray | None = field(repr=False)  # the same: share of answers that refuse; None if not sampled
     invented: np.ndarray | None = field(repr=False)  # cases x invented countries x answers
     no_origin: np.ndarray = field(repr=False)  # cases x 1 x answers
-    covariates: np.ndarray | None = field(default=None, repr=False)  # cases x countries x answers x covariates
-
-    def favourable_shares(self) -> np.ndarray:
-        """Probability of the favourable answer, given yes or no; NaN where there is none."""
-        return np.where(self.layout.favours[:, None, :] > 0, self.shares, 1 - self.shares)
 
     def favourable(self, yes: np.ndarray) -> np.ndarray:
         """Log-odds of the favourable answer, from those of yes; NaN where there is none."""
-        return np.asarray(yes * self.layout.favours[:, None, :])
+        return np.asarray(yes * self.layout.favours[:, None])
 
-    def summarise(self, variance: CrossedVariance, values: np.ndarray) -> CountryMeans:
-        return summarise_countries(variance, values, self.layout.favours)
-
-    def average_each_case(self, values: np.ndarray) -> np.ndarray:
-        """cases x countries: the mean of each case by itself."""
-        return average_each_situation(values, self.layout.favours, self.layout.counted)
+    @property
+    def favourable_shares(self) -> np.ndarray:
+        """Probability of the favourable answer, given yes or no; NaN where there is none."""
+        return np.where(self.layout.favours[:, None] > 0, self.shares, 1 - self.shares)
 
     def average_cases(self, yes: np.ndarray) -> np.ndarray:
         """cases x origins: the favourable log-odds of each case, weighted for a mean over cases."""
@@ -171,33 +137,26 @@ class ModelAnswers:
     choices: OtherAnswers | None
     order: np.ndarray | None = field(repr=False)  # cases: log-odds of the first of two equal people
     decisions: int
-    distinct: int
     cut: int
-    work: dict[str, int]
+    scored: int
     sampled: bool = False
     notes: tuple[str, ...] = ()
 
 
-def number_names(names: np.ndarray, genders: np.ndarray) -> NameUnits:
-    """Which names each answer shows; first names of men, first names of women and last names are different kinds.
+def cross_names(shown: ShownNames | None, countries: int, counted: np.ndarray) -> CrossedVariance:
+    """The variance over cases, and over names where answers show some.
 
-    `names` is (first, last) x cases x countries x answers, empty where no name is shown; `genders` is cases x answers.
+    First names of men, first names of women and last names are different kinds.
     """
-    answer, keys = [], []
-    of_first = np.broadcast_to(genders[:, None, :], names.shape[1:])
-    for row, kinds in zip(names, (of_first, np.full(names.shape[1:], LAST)), strict=True):
-        shown = np.flatnonzero(row != "")
-        answer.append(shown)
-        keys += list(zip(kinds.ravel()[shown].tolist(), row.ravel()[shown].tolist(), strict=True))
-    numbers = {key: n for n, key in enumerate(dict.fromkeys(keys))}
-    units = np.array([numbers[key] for key in keys], dtype=int)
-    return NameUnits(
-        np.concatenate(answer), units, np.array([NAME_KINDS.index(kind) for kind, _ in numbers], dtype=int)
-    )
-
-
-def name_column(model: str, outcome: str) -> str:
-    return f"{model}/{outcome}"
+    shape = (len(counted), countries, counted.shape[1])
+    if shown is None:
+        return CrossedVariance(NO_UNITS, shape, counted, names_fixed=True)
+    genders = np.stack([shown.genders, np.full(shown.genders.shape, LAST)])
+    kinds, is_shown = np.broadcast_to(genders[:, :, None], shown.names.shape), shown.names != ""
+    answers = np.broadcast_to(np.arange(np.prod(shape)).reshape(shape), shown.names.shape)
+    units, labels = pd.factorize(kinds[is_shown] + " " + shown.names[is_shown])
+    kind_of_unit = np.array([NAME_KINDS.index(label.split()[0]) for label in labels], dtype=int)
+    return CrossedVariance(NameUnits(answers[is_shown], units, kind_of_unit), shape, counted)
 
 
 def write_answers(folder: Path, result: DecideResult) -> None:
@@ -206,7 +165,7 @@ def write_answers(folder: Path, result: DecideResult) -> None:
     Log-odds are NaN where the question is not answered. Columns beside those of all audits: how origin shows, whether
     yes helps the person (1) or harms (-1), the first name, the last name and the gender.
     """
-    columns = [name_column(each.model.name, outcome) for each in result.answers for outcome in (YES, SHARE)]
+    columns = [f"{each.model.name}/{outcome}" for each in result.answers for outcome in (YES, SHARE)]
     more = {
         "origin": "string",
         "favours": "int8",
@@ -224,19 +183,19 @@ def _make_block(result: DecideResult, k: int) -> dict[str, Any]:
     case, country, answer = np.argwhere(is_counted).T
     codes = np.array([row.code for row in result.list_effects(result.answers[0].model.name)], dtype=object)
     names: list[Any] = [np.full(len(case), None, dtype=object)] * len(NAMES)
-    if way.names is not None and way.genders is not None:
-        names = [*way.names[:, case, country, answer], way.genders[case, answer]]
+    if way.shown is not None:
+        names = [*way.shown.names[:, case, country, answer], way.shown.genders[case, answer]]
     block: dict[str, Any] = {
         "text_id": np.array(layout.cases, dtype=object)[case],
         "variant": np.full(len(case), PLACE, dtype=object),
         "place": codes[country],
-        "name": names[0] if way.names is None else names[0] + " " + names[1],
+        "name": names[0] if way.shown is None else names[0] + " " + names[1],
         "draw": answer + 1,
         "origin": np.full(len(case), way.origin, dtype=object),
         "favours": layout.favours[case, answer].astype(int),
         **dict(zip(NAMES, names, strict=True)),
     }
     for each in result.answers:
-        block[name_column(each.model.name, YES)] = each.ways[k].yes[is_counted]
-        block[name_column(each.model.name, SHARE)] = each.ways[k].answered[is_counted]
+        block[f"{each.model.name}/{YES}"] = each.ways[k].yes[is_counted]
+        block[f"{each.model.name}/{SHARE}"] = each.ways[k].answered[is_counted]
     return block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -73,28 +73,27 @@ def judge_merit(merit: Estimate | None) -> MeritEffect | None:
     return "near chance" if merit.p < SIGNIFICANT or largest < LEAST_MERIT_EFFECT else "unclear"
 
 
-class Note(NamedTuple):
-    """A caution: its sentence, its question, what to do next, and the effect that it is about."""
-
-    sentence: str
-    question: str
-    next_step: str
-    estimate: Estimate | None = None
-
-
 def list_cautions(decider: DeciderFindings) -> Iterator[Finding]:
     """Those that could overturn a finding first."""
-    notes = [*_note_refusals(decider)]
+    yield from _note_refusals(decider)
     if decider.has_answers:
-        notes += [*_note_answers(decider), *_note_names(decider), *_note_yes(decider), *_note_effects(decider.entry)]
-    for sentence, question, next_step, estimate in notes:
-        size = None if estimate is None else measure_size(estimate, NATS)
-        finding = decider.make_plain("caution", f"{decider.name}: {sentence}", LIMIT, next_step, size, question)
-        p, p_adjusted = (None, None) if estimate is None else (estimate.p, estimate.p_adjusted)
-        yield replace(finding, p=p, p_adjusted=p_adjusted, evidence=grade_evidence(p_adjusted))
+        for note in (_note_answers, _note_names, _note_yes, _note_effects):
+            yield from note(decider)
 
 
-def _note_refusals(decider: DeciderFindings) -> Iterator[Note]:
+def _caution(
+    decider: DeciderFindings, sentence: str, question: str, next_step: str, estimate: Estimate | None = None
+) -> Finding:
+    """With the effect that it is about."""
+    finding = decider.make_plain("caution", f"{decider.name}: {sentence}", LIMIT, next_step, None, question)
+    if estimate is None:
+        return finding
+    evidence = grade_evidence(estimate.p_adjusted)
+    size = measure_size(estimate, NATS)
+    return replace(finding, size=size, p=estimate.p, p_adjusted=estimate.p_adjusted, evidence=evidence)
+
+
+def _note_refusals(decider: DeciderFindings) -> Iterator[Finding]:
     refusals = decider.entry.refusals
     if refusals is None or refusals < FEW_REFUSALS or list_answered_apart(decider.entry, decider.effects):
         return
@@ -105,17 +104,19 @@ def _note_refusals(decider: DeciderFindings) -> Iterator[Note]:
         tested = [row.answered_difference.p_adjusted for row in ranked]
         p = min((each for each in tested if each is not None), default=None)
         where = f"from {least:.0%} ({ranked[0].place}) to {most:.0%} ({ranked[-1].place}) by country ({format_p(p)})"
-    yield Note(
+    yield _caution(
+        decider,
         f"It refuses {refusals:.0%} of the questions, {where}. Decisions are compared without them.",
         "Does it refuse to decide about people of some countries?",
         "See refusals by country in tables/effects.csv",
     )
 
 
-def _note_answers(decider: DeciderFindings) -> Iterator[Note]:
+def _note_answers(decider: DeciderFindings) -> Iterator[Finding]:
     """Whether there are answers, and whether they react to what the model reads."""
     if decider.unanswered and decider.is_testable:
-        yield Note(
+        yield _caution(
+            decider,
             f"{decider.unanswered} They are not in the mean of countries.",
             "Are there decisions about people of all countries?",
             "See the share answered by country in tables/effects.csv",
@@ -130,17 +131,18 @@ def _note_answers(decider: DeciderFindings) -> Iterator[Note]:
             "unclear": f"Whether it reacts to merit is unclear: {moves} It may decide near chance.",
         }
         question, next_step = "Do its decisions react to merit?", "Audit a larger or instruction-tuned model"
-        yield Note(sentences[decider.merit_effect], question, next_step, decider.merit)
+        yield _caution(decider, sentences[decider.merit_effect], question, next_step, decider.merit)
     answered = decider.entry.answered
     if answered < FEW_ANSWERED:
-        yield Note(
+        yield _caution(
+            decider,
             f"Yes and no have {answered:.0%} of the probability of its next words: it seldom answers the question.",
             "Does it answer with yes or no?",
             "Use a chat model, or tell it how to answer: --system 'Answer with yes or no.'",
         )
 
 
-def _note_names(decider: DeciderFindings) -> Iterator[Note]:
+def _note_names(decider: DeciderFindings) -> Iterator[Finding]:
     """What names do by themselves: those of people, and those of invented countries."""
     entry, question = decider.entry, "Is it the country, or how rare its names are?"
     by_name = decider.result.list_parts(entry.model, BY_ORIGIN, NAME)
@@ -148,14 +150,16 @@ def _note_names(decider: DeciderFindings) -> Iterator[Note]:
     explained = [row.place for row in decider.effects if row.code in stand_out and row.is_rarity]
     matter = [f"{name} {_signed(slope)}" for name, slope in entry.slopes.items() if is_marked(slope)]
     if explained:
-        yield Note(
+        yield _caution(
+            decider,
             f"What names show for {list_first(explained)} may come from how rare the names are rather than from the "
             "country: between equally long and equally widespread names it is no longer clear.",
             question,
             "Show origin without names: --origin stated,demonym",
         )
     elif matter:
-        yield Note(
+        yield _caution(
+            decider,
             f"Names matter by themselves, between names of one country and gender: {'; '.join(matter)} for one unit "
             "more. The differences between countries that are named above do not rest on it.",
             question,
@@ -165,7 +169,8 @@ def _note_names(decider: DeciderFindings) -> Iterator[Note]:
     if spread is None or invented is None or not (decider.family.standing_out and is_marked(invented)):
         return
     if (invented.high or 0) >= (spread.value or 0):
-        yield Note(
+        yield _caution(
+            decider,
             f"Invented countries differ about as much as real ones: a spread of {invented.value:.2f} (95 % interval "
             f"{invented.low:.2f} to {invented.high:.2f}) against {spread.value:.2f} {NATS}. The sound or the tokens of "
             "a name may be the reason for a part.",
@@ -174,11 +179,12 @@ def _note_names(decider: DeciderFindings) -> Iterator[Note]:
         )
 
 
-def _note_yes(decider: DeciderFindings) -> Iterator[Note]:
+def _note_yes(decider: DeciderFindings) -> Iterator[Finding]:
     tendency, counts = decider.entry.yes_tendency, decider.result.counts
     question = "Does it say yes whatever the question?"
     if tendency is None:
-        yield Note(
+        yield _caution(
+            decider,
             "All questions are of one kind, so a tendency to say yes is not told apart from a preference.",
             question,
             "Add mirrored scenarios (mirror_of), in which the other answer helps",
@@ -187,7 +193,8 @@ def _note_yes(decider: DeciderFindings) -> Iterator[Note]:
     rarer = min(counts.yes_helps, counts.yes_harms)
     if decider.is_testable and rarer < FEWEST_OF_A_KIND:
         kind = "harms" if counts.yes_harms == rarer else "helps"
-        yield Note(
+        yield _caution(
+            decider,
             f"Only {rarer:,} questions are of the kind whose yes {kind}: that a tendency to say yes cancels rests on "
             "them.",
             question,
@@ -196,7 +203,8 @@ def _note_yes(decider: DeciderFindings) -> Iterator[Note]:
     if _is_worth_a_note(tendency):
         differing = [row.place for row in decider.effects if row.yes_tendency and is_marked(row.yes_tendency)]
         more = f" It differs by country: {list_first(differing)}." if differing else ""
-        yield Note(
+        yield _caution(
+            decider,
             f"It tends to say {'yes' if (tendency.value or 0) > 0 else 'no'} whatever the question: log-odds of yes "
             f"{_signed(tendency)} over questions of both kinds. Preferences are net of it.{more}",
             question,
@@ -205,11 +213,12 @@ def _note_yes(decider: DeciderFindings) -> Iterator[Note]:
         )
 
 
-def _note_effects(entry: ModelDecisions) -> Iterator[Note]:
+def _note_effects(decider: DeciderFindings) -> Iterator[Finding]:
     """The order of two people, and any origin at all."""
-    order, shown = entry.order, entry.origin_shown
+    order, shown = decider.entry.order, decider.entry.origin_shown
     if order is not None and _is_worth_a_note(order):
-        yield Note(
+        yield _caution(
+            decider,
             f"It prefers whoever is named {'first' if (order.value or 0) > 0 else 'second'}: log-odds "
             f"{_signed(order)} between two equal people. Choices are the mean of both orders.",
             "Does the order of two people matter?",
@@ -217,7 +226,8 @@ def _note_effects(entry: ModelDecisions) -> Iterator[Note]:
             order,
         )
     if shown is not None and _is_worth_a_note(shown):
-        yield Note(
+        yield _caution(
+            decider,
             f"Showing any origin at all moves the favourable answer by {_signed(shown)}, the mean of countries "
             "against a person without an origin. Countries are compared with each other.",
             "Does it matter that an origin is shown?",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from geobias.audits.compare.result import (
     list_differences,
     pair_classifiers,
 )
-from geobias.audits.decide.answers import NAMES, NO_UNITS, SHARE, YES, name_column, number_names
+from geobias.audits.decide.answers import NAMES, SHARE, YES, ShownNames, cross_names
 from geobias.audits.decide.design import FEWEST_CASES, NAME
 from geobias.audits.decide.result import DecideResult
 from geobias.errors import InputError
-from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance
+from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.measures.decisions import (
     CountryMeans,
     average_means,
@@ -56,18 +56,7 @@ class StoredAnswers:
     answered: np.ndarray  # the same: share answered
     counted: np.ndarray  # cases x answers
     favours: np.ndarray  # the same
-    names: np.ndarray  # first and last x cases x countries x answers; empty where no name is shown
-    genders: np.ndarray  # cases x answers
-
-    def has_same_design(self, other: StoredAnswers) -> bool:
-        """Whether the answers are to the same cases, asked the same way, and show the same names."""
-        parts = ("counted", "favours", "names")
-        return all(np.array_equal(getattr(self, part), getattr(other, part)) for part in parts)
-
-    def crossed_variance(self) -> CrossedVariance:
-        has_names = bool((self.names != "").any())
-        units = number_names(self.names, self.genders) if has_names else NO_UNITS
-        return CrossedVariance(units, self.favourable.shape, self.counted, names_fixed=not has_names)
+    shown: ShownNames | None
 
 
 def compare_runs(first: FinishedRun[DecideResult], second: FinishedRun[DecideResult]) -> Comparison:
@@ -78,7 +67,10 @@ def compare_runs(first: FinishedRun[DecideResult], second: FinishedRun[DecideRes
     for models in ([entry.model for entry in pair] for pair in pairs):
         places = [(row.code, row.place) for row in first.result.list_effects(models[0])]
         ways = [_read_decisions(run, model) for run, model in zip((first, second), models, strict=True)]
-        if not all(before.has_same_design(after) for before, after in zip(*ways, strict=True)):
+        designs: list[list[Any]] = [
+            [part for way in run for part in (way.counted, way.favours, way.shown and way.shown.names)] for run in ways
+        ]
+        if not all(map(np.array_equal, *designs)):
             raise InputError(
                 f"{first.folder} and {second.folder} cannot be compared: their cases or names differ. Run both with "
                 "the same version of geobias."
@@ -104,13 +96,13 @@ def _summarise(
 
     All are of the questions that both runs answer.
     """
-    designs = [way.crossed_variance() for way in runs[0]]
+    variances = [cross_names(way.shown, way.answered.shape[1], way.counted) for way in runs[0]]
     first, second = ([getattr(way, part) for way in run] for run in runs)
     differences = [after - before for before, after in zip(first, second, strict=True)]
 
     def summarise(values: Sequence[np.ndarray]) -> CountryMeans:
         answered = [np.where(np.isnan(both), np.nan, each) for each, both in zip(values, differences, strict=True)]
-        return average_means(list(map(summarise_countries, designs, answered, favours)))
+        return average_means(list(map(summarise_countries, variances, answered, favours)))
 
     return summarise(first), summarise(second), summarise(differences)
 
@@ -118,9 +110,9 @@ def _summarise(
 def _read_decisions(run: FinishedRun[DecideResult], model: str) -> list[StoredAnswers]:
     """The answers of one model, by way of showing origin."""
     path, ways = run.folder / ANSWERS, run.result.settings.origin
-    values = [name_column(model, outcome) for outcome in (YES, SHARE)]
-    table = read_columns(path, ["text_id", "place", "draw", "origin", "favours", *NAMES, *values]).to_pandas()
-    table = table.rename(columns=dict(zip(values, (YES, SHARE), strict=True)))
+    columns = {f"{model}/{outcome}": outcome for outcome in (YES, SHARE)}
+    table = read_columns(path, ["text_id", "place", "draw", "origin", "favours", *NAMES, *columns]).to_pandas()
+    table = table.rename(columns=columns)
     codes = {row.code: c for c, row in enumerate(run.result.list_effects(model))}
     if not (set(table["origin"]) == set(ways) and set(table["place"]) == set(codes)):
         raise damaged(path)
@@ -131,11 +123,10 @@ def _arrange(rows: pd.DataFrame, codes: Mapping[str, int]) -> StoredAnswers:
     cases, case = np.unique(rows["text_id"].to_numpy(dtype=str), return_inverse=True)
     country, answer = rows["place"].map(codes).to_numpy(), rows["draw"].to_numpy() - 1
     shape = (len(cases), len(codes), int(answer.max()) + 1)
-    counted, favours = np.zeros((shape[0], shape[2]), dtype=bool), np.ones((shape[0], shape[2]))
-    favourable, answered = np.zeros(shape), np.zeros(shape)
-    names, genders = np.full((2, *shape), "", dtype=object), np.full(counted.shape, "", dtype=object)
-    counted[case, answer], favours[case, answer] = True, rows["favours"]
-    favourable[case, country, answer], answered[case, country, answer] = rows[YES] * rows["favours"], rows[SHARE]
-    first, last, gender = (rows[name].fillna("").to_numpy(dtype=object) for name in NAMES)
-    names[:, case, country, answer], genders[case, answer] = np.stack([first, last]), gender
-    return StoredAnswers(favourable, answered, counted, favours, names, genders)
+    favours, numbers = np.zeros((shape[0], shape[2])), np.zeros((2, *shape))
+    favours[case, answer] = rows["favours"]
+    numbers[:, case, country, answer] = rows[YES] * rows["favours"], rows[SHARE]
+    shown = ShownNames(np.full((2, *shape), "", dtype=object), np.full(favours.shape, "", dtype=object))
+    *names, gender = (rows[name].fillna("").to_numpy(dtype=object) for name in NAMES)
+    shown.names[:, case, country, answer], shown.genders[case, answer] = np.stack(names), gender
+    return StoredAnswers(numbers[0], numbers[1], favours != 0, favours, shown if (shown.names != "").any() else None)

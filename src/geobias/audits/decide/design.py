@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.decide.answers import NAME_KINDS, CaseLayout
+from geobias.audits.decide.answers import NAME_KINDS, CaseLayout, ShownNames
 from geobias.audits.decide.result import DecideCounts, DecideSettings, ScenariosSettings
 from geobias.audits.inputs import split_list
 from geobias.checks import MOST_ROWS, check_number, check_size
@@ -29,7 +30,6 @@ from geobias.texts.scenarios import (
     read_scenarios,
     select_scenarios,
 )
-from geobias.texts.templates import LazyTexts
 from geobias.texts.user_texts import find_first_copies
 from geobias.world.gazetteer import Gazetteer, load_gazetteer
 
@@ -75,9 +75,6 @@ class DecideDesign:
         invented = () if way == NAME else self.invented
         return self._make_texts(self.of_kind(YES_NO), (*self.countries, *invented, NO_ORIGIN), way)
 
-    def layout(self, texts: ScenarioTexts) -> CaseLayout:
-        return CaseLayout(texts.scenarios, tuple(texts.cells), texts.draws)
-
     def merit_texts(self) -> list[ScenarioTexts]:
         """Yes/no questions about a person without an origin, with a review that praises or blames the person."""
         return [
@@ -98,47 +95,34 @@ class DecideDesign:
         against = ChoiceTexts(scenarios, self.countries, choose_other_way(self.ways), **options)
         return against, ChoiceTexts(scenarios, [NO_ORIGIN], DEFAULT_ORIGIN, opponents=[NO_ORIGIN], **options)
 
-    def list_questions(self) -> list[tuple[str, LazyTexts]]:
+    def list_questions(self) -> list[tuple[str, ScenarioTexts]]:
         """Every block of texts that a model is asked, with its kind of question."""
-        blocks: list[tuple[str, LazyTexts]] = [(YES_NO, self.texts(way)) for way in self.ways]
+        blocks: list[tuple[str, ScenarioTexts]] = [(YES_NO, self.texts(way)) for way in self.ways]
         blocks += [(YES_NO, texts) for texts in self.merit_texts()]
         blocks += [(NUMBER, self.number_texts())] if self.counts.numbers else []
         return blocks + [(CHOICE, texts) for texts in self.choice_texts() if self.counts.choices]
 
-    def names(self, texts: ScenarioTexts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The names of each answer about a country (first and last), the gender (cases x answers), and covariates.
-
-        Covariates are those of the full name: its length, and how widespread its parts are.
-        """
-        layout = self.layout(texts)
-        shape = (len(layout.cases), len(self.countries), layout.width)
-        names, covariates = np.full((2, *shape), "", dtype=object), np.zeros((*shape, len(COVARIATES)))
-        genders = layout.arrange_by_cell(texts.shown_genders())
-        for cell, (case, place) in enumerate(zip(layout.case_of_cell, layout.place_of_cell, strict=True)):
-            scenario = texts.scenarios[texts.cells[cell][0]]
-            for c, country in enumerate(self.countries):
-                for answer, name in enumerate(texts.draw_names(scenario.case, str(country.code)), place * layout.draws):
-                    parts = self._split_name(name, str(country.code), genders[case, answer])
-                    names[:, case, c, answer] = parts
-                    widespread = np.log([self._owners.get(part, 1) for part in parts]).mean()
-                    covariates[case, c, answer] = len(name), widespread
-        return names, genders, covariates
+    def show_names(self, texts: ScenarioTexts, layout: CaseLayout) -> ShownNames | None:
+        """The names of each answer about a country, their length and how widespread they are; None without names."""
+        if texts.showing != NAME:
+            return None
+        codes, cases = (
+            [str(country.code) for country in self.countries],
+            [texts.scenarios[i].case for i, _ in texts.cells],
+        )
+        drawn = np.array([[texts.draw_names(case, code) for code in codes] for case in cases], dtype=object)
+        names = np.stack([layout.arrange(drawn[..., part], "") for part in range(2)])
+        covariates = np.zeros((*names.shape[1:], len(COVARIATES)))
+        for row in zip(*np.nonzero(names[0]), strict=True):
+            parts = names[:, *row]
+            covariates[row] = len(" ".join(parts)), np.log([self._owners[part] for part in parts]).mean()
+        return ShownNames(names, layout.arrange(texts.shown_genders()[:, None], "")[:, 0], covariates)
 
     @cached_property
-    def _owners(self) -> dict[str, int]:
+    def _owners(self) -> Counter[str]:
         """How many countries list a name of any kind."""
-        owners: dict[str, int] = {}
-        for code in self.gazetteer.codes:
-            for name in {name for kind in NAME_KINDS for name in self.gazetteer.names(code, kind)}:
-                owners[name] = owners.get(name, 0) + 1
-        return owners
-
-    def _split_name(self, name: str, code: str, gender: str) -> tuple[str, str]:
-        """First and last name; either may have spaces."""
-        firsts, lasts = self.gazetteer.names(code, gender), self.gazetteer.names(code, "last")
-        words = name.split(" ")
-        splits = [(" ".join(words[:k]), " ".join(words[k:])) for k in range(1, len(words))]
-        return next((pair for pair in splits if pair[0] in firsts and pair[1] in lasts), splits[0])
+        codes, names = self.gazetteer.codes, self.gazetteer.names
+        return Counter(name for code in codes for name in {name for kind in NAME_KINDS for name in names(code, kind)})
 
     def _make_texts(self, scenarios: Sequence[Scenario], origins: Sequence[Origin], way: str) -> ScenarioTexts:
         return ScenarioTexts(scenarios, origins, way, **self._options())
@@ -169,7 +153,6 @@ def design_decisions(
     limit: int | None,
     samples: int | None,
 ) -> DecideDesign:
-    """Resolve the options into scenarios and countries; raise InputError for what is wrong, before any work."""
     """Resolve the options into scenarios and countries; raise InputError for what is wrong, before any work."""
     check_number("--draws", draws, 1, MOST_DRAWS)
     check_number("--paraphrases", paraphrases, 1, MOST_PARAPHRASES)

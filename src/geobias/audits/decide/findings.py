@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,18 +23,18 @@ from geobias.audits.decide.result import (
     CountryDecisions,
     DecideResult,
     ModelDecisions,
-    PartialPreference,
 )
 from geobias.audits.inputs import describe_copies
 from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.measures.estimates import Estimate
 from geobias.measures.uncertainty import ROUNDING
 from geobias.report.findings import Finding, Role, format_p, grade_evidence
+from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family, ModelFindings, TooLittle
 from geobias.report.number_tree import join_path
 from geobias.report.page.charts import Valence
 from geobias.report.results import Interval
-from geobias.report.sentences import list_first, measure_size, say_missed
+from geobias.report.sentences import format_number, list_first, measure_size, say_missed
 
 ANSWERS = "answers"  # the measure of findings about the share answered; others are of preferences
 MOST_CELLS = 3  # domains
@@ -68,12 +68,6 @@ def make_family(result: DecideResult, entry: ModelDecisions) -> Family[CountryDe
     model = next(model for model in result.models if model.name == entry.model)
     effects = result.list_effects(entry.model)
     return Family(model, FAVOURABLE, [row for row in effects if row.has_estimate] or effects, VALENCE)
-
-
-def list_clear_cells(result: DecideResult, model: str) -> list[PartialPreference]:
-    """Domains and countries that stand out, the farthest first."""
-    cells = [part for part in result.list_parts(model, BY_DOMAIN) if part.stands_out]
-    return sorted(cells, key=lambda cell: -abs(cell.estimate.value or 0))
 
 
 class DeciderFindings(ModelFindings[CountryDecisions]):
@@ -259,7 +253,8 @@ class DeciderFindings(ModelFindings[CountryDecisions]):
         if self.entry.worst_ratio.value is not None:
             yield self._report_ratio(self.entry.worst_ratio)
         effects = {row.code: row for row in self.effects}
-        for cell in list_clear_cells(self.result, self.entry.model)[:MOST_CELLS]:
+        cells = [cell for cell in self.result.list_parts(self.entry.model, BY_DOMAIN) if cell.stands_out]
+        for cell in sorted(cells, key=lambda cell: -abs(cell.estimate.value or 0))[:MOST_CELLS]:
             yield self.make_finding(
                 "detail",
                 effects[cell.code],
@@ -322,3 +317,28 @@ def _compare(estimate: Estimate) -> str:
     )
     interval = f"95 % interval {ends[0]:.2f} to {ends[1]:.2f}; " if len(ends) == 2 else ""
     return f"{abs(value):.2f} ({interval}{format_p(estimate.p_adjusted)}) {'above' if value > 0 else 'below'}"
+
+
+def say_headline(result: DecideResult, answer: Finding, details: Sequence[Finding]) -> str:
+    name, cases = name_model(answer.model), f"{result.counts.cases:,} cases"
+    what = f"{name} decides differently about people from different countries"
+    effects = result.list_effects(answer.model)
+    if answer.evidence == "none":
+        return f"No sign that {what}: none of {len(effects)} countries stands out."
+    row = next((row for row in effects if row.code == answer.code), None)
+    if answer.evidence == "not testable" or row is None:
+        return f"These {cases} cannot tell whether {what}."
+    start = "" if answer.evidence == "clear" else "Not certain: "
+    if answer.measure == ANSWERS:
+        share = abs(100 * (row.answered_difference.value or 0))
+        degree = "more" if answer.direction == "higher" else "less"
+        effect = f"answers {share:.0f} percentage points {degree} often than for the average country"
+        return f"{start}Ask {name} about people of {row.place}, and it {effect}."
+    points = row.probability.value or 0.0
+    count = sum(each.stands_out for each in effects)
+    more = f", the largest of {count} differences that stand out" if count > 1 and not start else ""
+    effect = f"{format_number(abs(points))} percentage points {'more' if points > 0 else 'less'} likely"
+    return (
+        f"{start}Ask {name} to decide {cases} about people of {row.place}, and a favourable answer is {effect} than "
+        f"for the average country{more}."
+    )

@@ -7,14 +7,13 @@ are drawn once, are not tested.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, WayAnswers
+from geobias.audits.decide.answers import ModelAnswers, cross_names
 from geobias.audits.decide.design import COVARIATES, FEWEST_CASES, FEWEST_COUNTRIES, DecideDesign
 from geobias.audits.decide.result import (
     BY_DOMAIN,
@@ -29,9 +28,9 @@ from geobias.audits.decide.result import (
 )
 from geobias.audits.doubts import list_constant_answers
 from geobias.measures.covariate_adjustment import adjust_for_covariates
-from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.decisions import (
     CountryMeans,
+    average_each_situation,
     average_means,
     average_situations,
     estimate_against_mean,
@@ -52,9 +51,6 @@ POINTS = 100
 
 
 def measure_decisions(design: DecideDesign, answers: tuple[ModelAnswers, ...]) -> DecideResult:
-    work: Counter[str] = Counter()
-    for each in answers:
-        work.update(each.work)
     rows = [ModelMeasures(design, each).list_rows() for each in answers]
     lists: dict[str, Any] = {name: [row for model in rows for row in model[name]] for name in rows[0]}
     return DecideResult(
@@ -62,7 +58,7 @@ def measure_decisions(design: DecideDesign, answers: tuple[ModelAnswers, ...]) -
         models=[each.model for each in answers],
         counts=design.counts,
         constant_answers=list_constant_answers({each.model.name: _split_answers(each) for each in answers}),
-        work=dict(work),
+        work={"decisions_scored": sum(each.scored for each in answers)},
         answers=answers,
         **lists,
     )
@@ -81,12 +77,12 @@ class ModelMeasures:
     def __init__(self, design: DecideDesign, answers: ModelAnswers) -> None:
         self.answers, self.ways, self.model = answers, answers.ways, answers.model.name
         self.places = [(origin.country, str(origin.code)) for origin in design.countries]
-        self.variances = [way.crossed_variance(len(self.places)) for way in self.ways]
+        self.variances = [way.cross_names(len(self.places)) for way in self.ways]
         self.has_cases = len(self.ways[0].layout.cases) >= FEWEST_CASES
         self.separates_names = self.has_cases and all(way.separates_names() for way in self.ways)
         self.by_way = self._summarise([way.favourable(way.yes) for way in self.ways])
         self.preference = average_means(self.by_way)
-        self.rates = average_means(self._summarise([way.favourable_shares() for way in self.ways]))
+        self.rates = average_means(self._summarise([way.favourable_shares for way in self.ways]))
         favours = self.ways[0].layout.favours
         has_both = (favours > 0).any() and (favours < 0).any()
         self.yes = average_means(self._summarise([way.yes for way in self.ways])) if has_both else None
@@ -94,7 +90,7 @@ class ModelMeasures:
         self.ratios = measure_impact_ratios(self.rates) if self.preference.is_comparable else None
         refusals = [np.nanmean(way.refusals, axis=(0, 2)) for way in self.ways if way.refusals is not None]
         self.refusals = np.mean(refusals, axis=0) if refusals else None
-        self.names = next((each for way in self.ways if (each := self._hold_names_fixed(way))), NO_NAMES)
+        self.names_unadjusted, self.names_held_fixed, self.slopes = [*self._hold_names_fixed()] or [{}, {}, {}]
 
     def list_rows(self) -> dict[str, list[Any]]:
         """The rows of each list of the result."""
@@ -115,14 +111,13 @@ class ModelMeasures:
             shown.append(real - way.average_cases(way.no_origin)[:, 0])
             if way.invented is not None:
                 invented.append(way.average_countries(way.invented) - real)
-                variance = CrossedVariance(NO_UNITS, way.invented.shape, way.layout.counted, names_fixed=True)
-                invented_means.append(way.summarise(variance, way.favourable(way.invented)))
+                variance = cross_names(None, way.invented.shape[1], way.layout.counted)
+                invented_means.append(summarise_countries(variance, way.favourable(way.invented), way.layout.favours))
         invented_spread, invented_noise = _measure_spread(invented_means, self.has_cases)
         order = self.answers.order
         return ModelDecisions(
             model=self.model,
             decisions=self.answers.decisions,
-            distinct_decisions=self.answers.distinct,
             decisions_cut=self.answers.cut,
             questions_by_country=sum(int(way.layout.counted.sum()) for way in self.ways),
             answered=answered,
@@ -133,7 +128,7 @@ class ModelMeasures:
             noise=noise,
             invented_spread=invented_spread,
             invented_noise=invented_noise,
-            slopes=self.names.slopes,
+            slopes=self.slopes,
             notes=list(self.answers.notes),
             worst_ratio=worst_ratio,
             worst_country=worst_country,
@@ -147,7 +142,8 @@ class ModelMeasures:
         )
 
     def _summarise(self, values: Sequence[np.ndarray]) -> list[CountryMeans]:
-        return list(map(WayAnswers.summarise, self.ways, self.variances, values))
+        favours = [way.layout.favours for way in self.ways]
+        return list(map(summarise_countries, self.variances, values, favours))
 
     def _list_effects(self) -> Iterator[CountryDecisions]:
         preferences, probabilities = (_estimate(each, self.is_testable) for each in (self.preference, self.rates))
@@ -172,8 +168,8 @@ class ModelMeasures:
                 answered=Interval(*map(number, answered[:, c])),
                 answered_difference=differences.at(c),
                 refusals=None if self.refusals is None else float(self.refusals[c]),
-                names_unadjusted=self.names.unadjusted.get(code),
-                names_held_fixed=self.names.held_fixed.get(code),
+                names_unadjusted=self.names_unadjusted.get(code),
+                names_held_fixed=self.names_held_fixed.get(code),
             )
 
     def _expand_ratios(self) -> tuple[np.ndarray, np.ndarray]:
@@ -199,7 +195,7 @@ class ModelMeasures:
             [summarise_countries(variance, *part) for variance, part in zip(self.variances, parts, strict=True)]
         )
         difference = estimate_against_mean(means)
-        if all(way.names is None for way in ways):
+        if all(way.shown is None for way in ways):
             cells = [average_situations(*part, way.layout.counted) for way, part in zip(ways, parts, strict=True)]
             p, p_adjusted = permute_countries(np.mean(cells, axis=0))
             difference = replace(difference, p=p, p_adjusted=p_adjusted)
@@ -211,18 +207,13 @@ class ModelMeasures:
         if self.ratios is None:
             return NO_INTERVAL, None, None, NO_INTERVAL
         places = [place for (place, _), known in zip(self.places, self.rates.find_known(), strict=True) if known]
-        ratio, *bounds, position = self.ratios.worst
+        *bounds, position = self.ratios.worst
         values, uncertainty = self.preference.against_mean()
-        largest = Family([values], [uncertainty]).largest_effect(0)
-        return (
-            self._bound(ratio, *bounds),
-            places[position],
-            places[int(self.ratios.rate.argmax())],
-            self._bound(float(np.abs(values).max()), *((largest.low, largest.high) if largest else (None, None))),
-        )
-
-    def _bound(self, value: float, low: float | None, high: float | None) -> Interval:
-        return Interval(value, low, high) if self.is_testable else Interval(value, None, None)
+        largest = Family([values], [uncertainty]).largest_effect(0) or NO_INTERVAL
+        ratio, farthest = Interval(*bounds), Interval(float(np.abs(values).max()), largest.low, largest.high)
+        if not self.is_testable:
+            ratio, farthest = (Interval(each.value, None, None) for each in (ratio, farthest))
+        return ratio, places[position], places[int(self.ratios.rate.argmax())], farthest
 
     def _estimate_cases(self, values: np.ndarray | None) -> Estimate | None:
         """Of the cases that are answered; None where none is."""
@@ -236,18 +227,17 @@ class ModelMeasures:
         for way, means in zip(self.ways, self.by_way, strict=True):
             is_testable = self.has_cases and way.separates_names() and means.is_comparable
             yield from self._make_parts(BY_ORIGIN, way.origin, _estimate(means, is_testable))
-        for way in self.ways:
-            for gender in GENDERS if way.genders is not None else ():
-                counted = way.layout.counted & (way.genders == gender)
-                variance = way.crossed_variance(len(self.places), counted)
+        for way, shown in ((way, way.shown) for way in self.ways if way.shown is not None):
+            for gender in GENDERS:
+                variance = way.cross_names(len(self.places), way.layout.counted & (shown.genders == gender))
                 if variance.text_count > 1:
-                    means = way.summarise(variance, way.favourable(way.yes))
+                    means = summarise_countries(variance, way.favourable(way.yes), way.layout.favours)
                     is_known = way.separates_names(len(GENDERS)) and variance.text_count >= FEWEST_CASES
                     yield from self._make_parts(BY_GENDER, gender, _estimate(means, is_known and means.is_comparable))
         for measure, answers in (("number", self.answers.numbers), ("choice", self.answers.choices)):
             if answers is not None:
-                variance = answers.crossed_variance(len(self.places))
-                means = summarise_countries(variance, answers.values, np.ones(answers.layout.counted.shape))
+                favours = np.ones(answers.layout.counted.shape)
+                means = summarise_countries(answers.cross_names(len(self.places)), answers.values, favours)
                 if means.is_comparable:
                     is_testable = len(answers.layout.cases) >= FEWEST_CASES and answers.separates_names()
                     yield from self._make_parts(measure, None, _estimate(means, is_testable))
@@ -274,14 +264,13 @@ class ModelMeasures:
 
     def _list_cases(self) -> list[CaseDecisions]:
         """Those in which the country matters most come first."""
-        layout, rates = self.ways[0].layout, self._average_ways([way.favourable_shares() for way in self.ways])
-        texts = {scenario.case: scenario.texts[0] for scenario in reversed(layout.scenarios)}
+        layout, rates = self.ways[0].layout, self._average_ways([way.favourable_shares for way in self.ways])
         cases = [
             CaseDecisions(
                 model=self.model,
                 case=case,
                 domain=layout.domains[k],
-                text=texts[case],
+                text=layout.texts[k],
                 rate=float(np.nanmean(rates[k])),
                 gap=float(np.nanmax(rates[k]) - np.nanmin(rates[k])),
                 highest=self.places[int(np.nanargmax(rates[k]))][0],
@@ -294,39 +283,29 @@ class ModelMeasures:
 
     def _average_ways(self, values: Sequence[np.ndarray]) -> np.ndarray:
         """cases x countries: the mean of each case by itself, over the ways of showing origin."""
-        by_way = [way.average_each_case(part) for way, part in zip(self.ways, values, strict=True)]
-        return np.asarray(np.mean(by_way, axis=0))
+        layouts = [way.layout for way in self.ways]
+        parts = zip(values, layouts, strict=True)
+        means = [average_each_situation(part, each.favours, each.counted) for part, each in parts]
+        return np.asarray(np.mean(means, axis=0))
 
-    def _hold_names_fixed(self, way: WayAnswers) -> NamesHeldFixed | None:
-        """Preferences with the length of names, and how widespread they are, held fixed."""
-        if way.covariates is None or way.genders is None or way.names is None:
-            return None
-        is_known = way.summarise(way.crossed_variance(len(self.places)), way.favourable(way.yes)).find_known()
-        if is_known.sum() < FEWEST_COUNTRIES:
-            return None
-        known = replace(way, yes=way.yes[:, is_known], names=way.names[:, :, is_known])
-        values = impute_answers(known.favourable(known.yes), way.layout.favours, way.layout.counted)
-        variance = known.crossed_variance(int(is_known.sum()))
-        adjustment = adjust_for_covariates(variance, values, way.covariates[:, is_known], way.genders)
-        if adjustment is None:
-            return None
-        codes = [code for (_, code), is_kept in zip(self.places, is_known, strict=True) if is_kept]
-        return NamesHeldFixed(
-            {code: adjustment.unadjusted.at(c) for c, code in enumerate(codes)},
-            {code: adjustment.adjusted.at(c) for c, code in enumerate(codes)},
-            {COVARIATES[n]: adjustment.slopes.at(k) for k, n in enumerate(adjustment.kept)},
-        )
+    def _hold_names_fixed(self) -> Iterator[dict[str, Estimate]]:
+        """Preferences by country, without and with the length of names, and how widespread they are, held fixed.
 
-
-class NamesHeldFixed(NamedTuple):
-    """Preferences by the codes of countries, without and with the rarity of names held fixed; slopes by covariates."""
-
-    unadjusted: dict[str, Estimate]
-    held_fixed: dict[str, Estimate]
-    slopes: dict[str, Estimate]
-
-
-NO_NAMES = NamesHeldFixed({}, {}, {})
+        Then what each of the two does; nothing where no names are shown, or too few to tell.
+        """
+        for way, means in zip(self.ways, self.by_way, strict=True):
+            is_known, layout = means.find_known(), way.layout
+            if way.shown is None or way.shown.covariates is None or is_known.sum() < FEWEST_COUNTRIES:
+                continue
+            values = impute_answers(way.favourable(way.yes[:, is_known]), layout.favours, layout.counted)
+            known = way.shown._replace(names=way.shown.names[:, :, is_known])
+            variance = cross_names(known, values.shape[1], layout.counted)
+            covariates = way.shown.covariates[:, is_known]
+            if adjustment := adjust_for_covariates(variance, values, covariates, way.shown.genders):
+                codes = [code for (_, code), is_kept in zip(self.places, is_known, strict=True) if is_kept]
+                for estimates in (adjustment.unadjusted, adjustment.adjusted):
+                    yield {code: estimates.at(c) for c, code in enumerate(codes)}
+                yield {COVARIATES[n]: adjustment.slopes.at(k) for k, n in enumerate(adjustment.kept)}
 
 
 def _estimate(means: CountryMeans, is_testable: bool) -> Estimates:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from geobias.audits.decide.cautions import LEAST_MERIT_EFFECT, get_share, list_answered_apart, say_unanswered
 from geobias.audits.decide.design import NAME, choose_other_way
-from geobias.audits.decide.findings import ANSWERS, FOUR_FIFTHS, VALENCE, WHERE_FROM, make_family
+from geobias.audits.decide.findings import ANSWERS, FOUR_FIFTHS, VALENCE, WHERE_FROM, make_family, say_headline
 from geobias.audits.decide.result import CountryDecisions, DecideResult, ModelDecisions, PartialPreference
 from geobias.audits.inputs import describe_copies, list_copies
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
-from geobias.measures.estimates import Estimate
 from geobias.report.declarations import (
     ALL_TABLES,
     CARD,
@@ -24,12 +23,9 @@ from geobias.report.declarations import (
     Report,
     Table,
     estimate_columns,
-    say_bounds,
     say_left_out,
     say_p,
 )
-from geobias.report.findings import Finding
-from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family
 from geobias.report.number_tree import (
     ANY_NUMBER,
@@ -43,8 +39,10 @@ from geobias.report.number_tree import (
 )
 from geobias.report.page.blocks import CardText, Chart, WorldMap
 from geobias.report.page.effect_blocks import make_effect_chart, make_effect_map
-from geobias.report.sentences import format_number, list_first
-from geobias.report.tables import NOTHING, format_interval, format_places, listed, marked, signed
+from geobias.report.sentences import list_first
+from geobias.report.tables import NOTHING, format_interval, format_places, listed, signed
+
+__all__ = ["list_gate_numbers", "make_report", "overlay_runs", "say_headline"]
 
 UNIT = "nats of log-odds"
 CASES_SHOWN = 10
@@ -139,19 +137,12 @@ def _list_controls(result: DecideResult, entry: ModelDecisions, family: Family[C
         list(estimates),
         [
             Column("control", str, is_text=True),
-            *_estimate_columns("effect", estimates.__getitem__),
+            Column("effect (95 % interval)", estimates.__getitem__, "+.2f"),
             Column("adjusted p", lambda name: say_p(estimates[name].p_adjusted), keep=2),
         ],
         model=entry.model,
         on=TABLES,
     )
-
-
-def _estimate_columns(heading: str, get: Callable[[str], Estimate]) -> list[Column]:
-    return [
-        Column(heading, lambda name: marked(signed(get(name).value, 2), get(name))),
-        Column("95 % interval", lambda name: say_bounds(get(name).low, get(name).high, 2)),
-    ]
 
 
 def _list_parts(result: DecideResult, entry: ModelDecisions, family: Family[CountryDecisions]) -> Table:
@@ -176,7 +167,7 @@ def _list_parts(result: DecideResult, entry: ModelDecisions, family: Family[Coun
         [
             Column("part", str, is_text=True),
             Column("country", lambda name: groups[name][0].place, is_text=True),
-            *_estimate_columns("preference", lambda name: groups[name][0].estimate),
+            Column("preference (95 % interval)", lambda name: groups[name][0].estimate, "+.2f"),
             Column("others that stand out", list_others, keep=2, is_text=True),
         ],
         model=entry.model,
@@ -343,29 +334,4 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
         label="measure",
         colour="model",
         title=UNIT,
-    )
-
-
-def say_headline(result: DecideResult, answer: Finding, details: Sequence[Finding]) -> str:
-    name, cases = name_model(answer.model), f"{result.counts.cases:,} cases"
-    what = f"{name} decides differently about people from different countries"
-    effects = result.list_effects(answer.model)
-    if answer.evidence == "none":
-        return f"No sign that {what}: none of {len(effects)} countries stands out."
-    row = next((row for row in effects if row.code == answer.code), None)
-    if answer.evidence == "not testable" or row is None:
-        return f"These {cases} cannot tell whether {what}."
-    start = "" if answer.evidence == "clear" else "Not certain: "
-    if answer.measure == ANSWERS:
-        share = abs(100 * (row.answered_difference.value or 0))
-        degree = "more" if answer.direction == "higher" else "less"
-        effect = f"answers {share:.0f} percentage points {degree} often than for the average country"
-        return f"{start}Ask {name} about people of {row.place}, and it {effect}."
-    points = row.probability.value or 0.0
-    count = sum(each.stands_out for each in effects)
-    more = f", the largest of {count} differences that stand out" if count > 1 and not start else ""
-    effect = f"{format_number(abs(points))} percentage points {'more' if points > 0 else 'less'} likely"
-    return (
-        f"{start}Ask {name} to decide {cases} about people of {row.place}, and a favourable answer is {effect} than "
-        f"for the average country{more}."
     )

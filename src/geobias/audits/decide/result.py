@@ -82,8 +82,6 @@ class ModelDecisions:
 
     model: str
     decisions: int
-    distinct_decisions: int
-    """Each is scored once."""
     decisions_cut: int
     """Longer than the model's maximum length."""
     questions_by_country: int
@@ -241,10 +239,6 @@ class DecideResult(AuditResult):
     """Those in which the country matters most come first."""
     answers: Annotated[tuple[ModelAnswers, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
     """Log-odds of every decision. Not saved."""
-
-    @property
-    def model_identities(self) -> list[ModelIdentity]:
-        return self.models
 
     def list_effects(self, model: str) -> list[CountryDecisions]:
         return [row for row in self.effects if row.model == model]

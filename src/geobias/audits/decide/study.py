@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, OtherAnswers, WayAnswers
+from geobias.audits.decide.answers import CaseLayout, ModelAnswers, OtherAnswers, WayAnswers, cross_names
 from geobias.audits.decide.design import FEWEST_CASES, NAME, DecideDesign
 from geobias.audits.decide.measure import measure_decisions
 from geobias.audits.decide.result import DecideResult, DecideSettings
@@ -20,7 +20,7 @@ from geobias.engine.answer_checks import count_checks
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.arrays import divide
-from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance
+from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.measures.decisions import average_situations, smallest_effect, summarise_countries
 from geobias.models.answers import ANSWER_SETS, Decider, Decisions
 from geobias.models.load import load_decider, load_weights
@@ -30,9 +30,8 @@ from geobias.models.sources import is_function_name
 from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.origins import ORDERS, ScenarioTexts
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
-from geobias.texts.templates import LazyTexts
 
-Put = Callable[[str, LazyTexts], Decisions]
+Put = Callable[[str, ScenarioTexts], Decisions]
 LARGEST_LOG_ODDS = 20.0  # of a model that answers with probability 0 or 1
 PILOT_COUNTRIES = 8
 
@@ -58,8 +57,8 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
     audit = "decide"
 
     def __init__(self, design: DecideDesign, models: Any, options: RunOptions) -> None:
-        super().__init__(options)
-        self.design = design
+        super().__init__(options, design)
+        self.samples = design.settings.samples or DEFAULT_SAMPLES
         several = models if isinstance(models, list | tuple) else [models]
         self.models = [str(model) if isinstance(model, Path) else model for model in several]
 
@@ -70,10 +69,9 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         models = []
         for model in self.models:
             if isinstance(model, Served):
-                samples = self._samples
                 print(
                     "A server that returns log-probabilities of chats is called once for each question. If it returns "
-                    f"none, each is sent {samples} times (--samples): calls are counted at most.",
+                    f"none, each is sent {self.samples} times (--samples): calls are counted at most.",
                     file=sys.stderr,
                 )
                 agree(model, self.workload(model))
@@ -85,10 +83,6 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
 
     def measure(self, answers: tuple[ModelAnswers, ...]) -> DecideResult:
         return measure_decisions(self.design, answers)
-
-    @property
-    def _samples(self) -> int:
-        return self.design.settings.samples or DEFAULT_SAMPLES
 
     def _load_model(self, model: Any, device: str, dtype: str) -> DecidingModel:
         if isinstance(model, DecidingModel):
@@ -118,21 +112,34 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         return DecidingModel(deciders, tuple(notes))
 
     def _ask_model(self, model: DecidingModel) -> ModelAnswers:
-        identity, counts = model.identity(), list[list[int]]()
+        design, identity, counts = self.design, model.identity(), list[list[int]]()
 
-        def put(kind: str, texts: LazyTexts) -> Decisions:
+        def put(kind: str, texts: ScenarioTexts) -> Decisions:
             answers = ask(model.deciders[kind], texts, label=identity.name, progress=self.options.progress)
             decisions = Decisions(model.deciders[kind].answers, answers.scores)
             is_sampled = bool((decisions.samples > 1).any())
-            counts.append([len(texts), answers.distinct, answers.cut, answers.scored, is_sampled])
+            counts.append([len(texts), answers.cut, answers.scored, is_sampled])
             return decisions
 
-        ways = tuple(self._ask_way(put, way) for way in self.design.ways)
-        praised, blamed = (self._ask_without_origin(put, texts) for texts in self.design.merit_texts())
-        kinds = {scenario.kind for scenario in self.design.scenarios} & model.deciders.keys()
-        numbers = self._ask_numbers(put) if NUMBER in kinds else None
+        ways = tuple(self._ask_way(put, way) for way in design.ways)
+        praised, blamed = (_ask_without_origin(put, texts) for texts in design.merit_texts())
+        kinds = {scenario.kind for scenario in design.scenarios} & model.deciders.keys()
+        numbers: OtherAnswers | None = None
+        notes = [*model.notes]
+        if NUMBER in kinds:
+            texts = design.number_texts()
+            numbers = self._make_others(texts, put(NUMBER, texts).expected_number.reshape(texts.shape))
+            is_missing = (numbers.layout.counted[:, None] & np.isnan(numbers.values)).any(axis=(1, 2))
+            if is_missing.any():
+                notes.append(
+                    f"It answered {is_missing.sum():,} of {len(is_missing):,} questions for a number with no number "
+                    "for some people; these answers are left out."
+                )
         choices, order = self._ask_choices(put) if CHOICE in kinds else (None, None)
-        decisions, distinct, cut, scored, sampled = map(sum, zip(*counts, strict=True))
+        fewest = FEWEST_DRAWS * len(GENDERS)
+        if NAME in design.ways and design.settings.draws < fewest:
+            notes.append(f"Intervals by gender need at least two draws of each: --draws {fewest}.")
+        decisions, cut, scored, sampled = map(sum, zip(*counts, strict=True))
         return ModelAnswers(
             model=identity,
             ways=ways,
@@ -141,52 +148,30 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             choices=choices,
             order=order,
             decisions=decisions,
-            distinct=distinct,
             cut=cut,
-            work={"decisions_scored": scored},
+            scored=scored,
             sampled=bool(sampled),
-            notes=(*model.notes, *_note_missing_numbers(numbers), *self._note_few_draws()),
+            notes=tuple(notes),
         )
-
-    def _note_few_draws(self) -> list[str]:
-        fewest = FEWEST_DRAWS * len(GENDERS)
-        is_few = NAME in self.design.ways and self.design.settings.draws < fewest
-        return [f"Intervals by gender need at least two draws of each: --draws {fewest}."] if is_few else []
 
     def _ask_way(self, put: Put, way: str) -> WayAnswers:
         """Yes/no questions about people of every country, and the controls."""
         texts, real = self.design.texts(way), len(self.design.countries)
-        layout, decisions = self.design.layout(texts), put(YES_NO, texts)
-
-        def arrange(values: np.ndarray) -> np.ndarray:
-            return layout.arrange(values.reshape(texts.shape))
-
-        yes = arrange(read_log_odds(decisions))
-        refusals = arrange(decisions.refusals / np.maximum(decisions.samples, 1))
-        names, genders, covariates = self.design.names(texts) if way == NAME else (None, None, None)
+        layout, decisions = CaseLayout(texts), put(YES_NO, texts)
+        refusals = decisions.refusals / np.maximum(decisions.samples, 1)
+        numbers = read_log_odds(decisions), decisions.shares[:, 0], decisions.answered, refusals
+        yes, shares, answered, refusals = (layout.arrange(each.reshape(texts.shape)) for each in numbers)
         return WayAnswers(
             origin=way,
             layout=layout,
+            shown=self.design.show_names(texts, layout),
             yes=yes[:, :real],
-            shares=arrange(decisions.shares[:, 0])[:, :real],
-            answered=arrange(decisions.answered)[:, :real],
+            shares=shares[:, :real],
+            answered=answered[:, :real],
             refusals=refusals[:, :real] if (decisions.samples > 0).any() else None,
             invented=yes[:, real:-1] if yes.shape[1] > real + 1 else None,
             no_origin=yes[:, -1:],
-            names=names,
-            genders=genders,
-            covariates=covariates,
         )
-
-    def _ask_without_origin(self, put: Put, texts: ScenarioTexts) -> np.ndarray:
-        """Of each case: the favourable log-odds of yes/no questions about a person without an origin."""
-        layout = self.design.layout(texts)
-        yes = layout.arrange(read_log_odds(put(YES_NO, texts)).reshape(texts.shape))
-        return average_situations(yes * layout.favours[:, None], layout.favours, layout.counted)[:, 0]
-
-    def _ask_numbers(self, put: Put) -> OtherAnswers:
-        texts = self.design.number_texts()
-        return self._make_others(texts, put(NUMBER, texts).expected_number.reshape(texts.shape))
 
     def _ask_choices(self, put: Put) -> tuple[OtherAnswers, np.ndarray]:
         """The log-odds of being chosen in both orders; and, of each case, those of the first of two equal people."""
@@ -194,15 +179,15 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         in_order, first = (
             read_log_odds(put(CHOICE, texts)).reshape(*texts.shape[:2], -1, ORDERS) for texts in (against, same)
         )
-        first = self.design.layout(same).arrange(first[..., 0])
+        first = CaseLayout(same).arrange(first[..., 0])
         order = divide(np.nansum(first, axis=(1, 2)), (~np.isnan(first)).sum(axis=(1, 2)))
         return self._make_others(against, (in_order[..., 0] - in_order[..., 1]) / 2), order
 
     def _make_others(self, texts: ScenarioTexts, values: np.ndarray) -> OtherAnswers:
         """Numbers or choices with the names that they show, signed so that higher is better for the person."""
-        layout = self.design.layout(texts)
-        names, genders = self.design.names(texts)[:2] if texts.showing == NAME else (None, None)
-        return OtherAnswers(layout, layout.arrange(values) * layout.favours[:, None], names=names, genders=genders)
+        layout = CaseLayout(texts)
+        shown = self.design.show_names(texts, layout)
+        return OtherAnswers(layout, shown, layout.arrange(values) * layout.favours[:, None])
 
     def plan(self) -> Plan:
         """How long the study takes, and how small an effect it can find; for a served model, what would be sent."""
@@ -228,29 +213,20 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
 
     def _say_smallest_effect(self, model: DecidingModel) -> str:
         """From a pilot of all cases and a few countries: how much a country's effect differs from case to case."""
-        name, texts = model.identity().name, self.design.texts(self.design.ways[0])
-        size = len(self.design.countries)
-        rows = np.unique(np.linspace(0, size - 1, PILOT_COUNTRIES).astype(int))
-        pilot = ScenarioTexts(
-            texts.scenarios,
-            [texts.origins[row] for row in rows],
-            texts.showing,
-            gazetteer=texts.gazetteer,
-            seed=texts.seed,
-            paraphrases=1,
-        )
-        layout = self.design.layout(pilot)
-        decisions = Decisions(model.deciders[YES_NO].answers, model.deciders[YES_NO].score(list(pilot)))
-        yes = layout.arrange(read_log_odds(decisions).reshape(pilot.shape))
-        variance = CrossedVariance(NO_UNITS, yes.shape, layout.counted, names_fixed=True)
-        favourable = yes * layout.favours[:, None]
-        means = summarise_countries(variance, favourable, layout.favours)
-        effect = smallest_effect(means.against_mean()[1], tests=size) if means.is_comparable else None
+        name, design, countries = model.identity().name, self.design, self.design.countries
+        few = [countries[row] for row in np.unique(np.linspace(0, len(countries) - 1, PILOT_COUNTRIES).astype(int))]
+        options: dict[str, Any] = {"gazetteer": design.gazetteer, "seed": design.settings.seed, "paraphrases": 1}
+        texts = ScenarioTexts(design.of_kind(YES_NO), few, design.ways[0], **options)
+        decider, layout = model.deciders[YES_NO], CaseLayout(texts)
+        yes = layout.arrange(read_log_odds(Decisions(decider.answers, decider.score(list(texts)))).reshape(texts.shape))
+        variance = cross_names(None, len(few), layout.counted)
+        means = summarise_countries(variance, yes * layout.favours[:, None], layout.favours)
+        effect = smallest_effect(means.against_mean()[1], tests=len(countries)) if means.is_comparable else None
         if len(layout.cases) < FEWEST_CASES or effect is None:
             return f"{name}: {len(layout.cases)} cases cannot say how small an effect could be found."
         return (
             f"{name}: the smallest difference of a country from the mean of countries that is detected with 80 % "
-            f"power, adjusted for {size:,} countries: about {effect:.2f} nats of log-odds."
+            f"power, adjusted for {len(countries):,} countries: about {effect:.2f} nats of log-odds."
         )
 
     def workload(self, served: Served) -> Workload:
@@ -259,20 +235,16 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         for kind, texts in self.design.list_questions():
             answers = ANSWER_SETS[kind]
             part = workload(texts, answers.columns, [], name=served.model, each=len(answers.message) + system)
-            calls = max(self._samples, sum(len(answers.spellings(word)) for word in answers.words))
+            calls = max(self.samples, sum(len(answers.spellings(word)) for word in answers.words))
             total += part.add_checks(calls)
         return total
 
 
-def _note_missing_numbers(numbers: OtherAnswers | None) -> Iterator[str]:
-    if numbers is None:
-        return
-    cases = numbers.layout.counted[:, None] & np.isnan(numbers.values)
-    if count := int(cases.any(axis=(1, 2)).sum()):
-        yield (
-            f"It answered {count:,} of {len(cases):,} questions for a number with no number for some people; these "
-            "answers are left out."
-        )
+def _ask_without_origin(put: Put, texts: ScenarioTexts) -> np.ndarray:
+    """Of each case: the favourable log-odds of yes/no questions about a person without an origin."""
+    layout = CaseLayout(texts)
+    yes = layout.arrange(read_log_odds(put(YES_NO, texts)).reshape(texts.shape))
+    return average_situations(yes * layout.favours[:, None], layout.favours, layout.counted)[:, 0]
 
 
 def read_log_odds(decisions: Decisions) -> np.ndarray:

@@ -60,13 +60,6 @@ class FinderAnswers:
     nondeterministic: NondeterministicModel | None = None
 
 
-class Predictions(NamedTuple):
-    """How many people a finder marks in a text, and how many of them are right."""
-
-    total: int
-    correct: int
-
-
 def judge_mentions(text: str, mentions: Sequence[Span], entities: Sequence[Entity]) -> list[Outcome]:
     """The outcome of every mention.
 
@@ -93,14 +86,14 @@ def _overlap(first: Span, second: Span) -> bool:
     return first[0] < second[1] and second[0] < first[1]
 
 
-def judge_predictions(text: str, mentions: Collection[Span], entities: Iterable[Entity]) -> Predictions:
-    """How many of the people that a finder marks are mentions; handles, hashtags and links are not counted."""
+def judge_predictions(text: str, mentions: Collection[Span], entities: Iterable[Entity]) -> tuple[int, int]:
+    """How many people a finder marks, and how many of them are mentions; handles and links are not counted."""
     total = correct = 0
     for entity in entities:
         if entity.label == PERSON and trim_spans(text, [entity.span]):
             total += 1
             correct += any(span in mentions for span in {entity.span, *list_name_spans(text, entity.span)})
-    return Predictions(total, correct)
+    return total, correct
 
 
 def write_answers(folder: Path, result: FindResult) -> None:
@@ -184,61 +177,44 @@ PARTS = (BOTH_PARTS, "first", "last")
 LATIN, MIXED = "Latin", "mixed"
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(NamedTuple):
     """Mentions with something in common, and their outcomes. The first level of a factor is its reference."""
 
     factor: str
     name: str
-    is_level: np.ndarray = field(repr=False)  # mentions x countries x draws: which of them have it
-    outcomes: np.ndarray = field(repr=False)  # the same
-
-    def has(self, outcome: Outcome) -> np.ndarray:
-        return self.outcomes == outcome
+    is_level: np.ndarray  # mentions x countries x draws: which of them have it
+    outcomes: np.ndarray  # the same
 
 
 def list_levels(design: FindDesign, answers: FinderAnswers) -> list[Level]:
     """Every level of every factor that some mention has; a factor with one level only is left out."""
-    masks = [*_list_genders(design), *_list_parts(design), *_list_scripts(design)]
-    outcomes = answers.renamed
-    levels = [Level(factor, name, np.broadcast_to(mask, outcomes.shape), outcomes) for factor, name, mask in masks]
-    levels = [level for level in (*levels, *_list_cases(answers)) if level.is_level.any()]
-    counts = Counter(level.factor for level in levels)
-    return [level for level in levels if counts[level.factor] > 1]
-
-
-def _list_genders(design: FindDesign) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Of the first names that mentions show."""
+    outcomes, mentions = answers.renamed, design.mentions
     kinds = [design.counterfactuals.first_kinds(text) for text in range(len(design.named))]
     no_gender = [None] * design.draws
-    shown = np.array(
-        [kinds[each.text][each.person] if "first" in each.mention.parts else no_gender for each in design.mentions],
-        dtype=object,
-    )
-    for gender in GENDERS:
-        yield "gender", gender, (shown == gender)[:, None, :]
-
-
-def _list_parts(design: FindDesign) -> Iterator[tuple[str, str, np.ndarray]]:
-    parts = np.array([BOTH_PARTS if len(each.mention.parts) > 1 else each.mention.parts[0] for each in design.mentions])
-    for part in PARTS:
-        yield "part", part, (parts == part)[:, None, None]
-
-
-def _list_scripts(design: FindDesign) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Latin first, then from the most common to the rarest."""
-    if design.scripts != "all":
-        return
-    countries = range(len(design.counterfactuals.countries))
-    scripts = np.array(
-        [
-            [[detect_script(name) for name in design.list_new_names(each, country)] for country in countries]
-            for each in design.mentions
-        ]
-    )
+    genders = [kinds[each.text][each.person] if "first" in each.mention.parts else no_gender for each in mentions]
+    parts = [BOTH_PARTS if len(each.mention.parts) > 1 else each.mention.parts[0] for each in mentions]
+    names = [[design.list_new_names(each, c) for c in range(outcomes.shape[1])] for each in mentions]
+    scripts = np.vectorize(detect_script, otypes=[object])(names)
     counts = Counter(scripts.ravel())
-    for script in sorted(counts, key=lambda name: (name != LATIN, -counts[name], name)):
-        yield "script", script, scripts == script
+    factors = {
+        "gender": (GENDERS, np.array(genders, dtype=object)[:, None]),
+        "part": (PARTS, np.array(parts)[:, None, None]),
+        "script": (sorted(counts, key=lambda name: (name != LATIN, -counts[name], name)), scripts),
+    }
+    levels = [
+        Level(factor, name, np.broadcast_to(values == name, outcomes.shape), outcomes)
+        for factor, (shown, values) in factors.items()
+        for name in shown
+    ]
+    # The same draws in the case of the name that they replace, in lower and upper case; the text keeps its case.
+    for case, recased in {AS_WRITTEN: outcomes, **answers.recased}.items():
+        padded, is_level = np.zeros_like(outcomes), np.zeros(outcomes.shape, dtype=bool)
+        padded[..., : design.recased_draws] = recased[..., : design.recased_draws]
+        is_level[..., : design.recased_draws] = True
+        levels.append(Level("case", case, is_level, padded))
+    levels = [level for level in levels if level.is_level.any()]
+    sizes = Counter(level.factor for level in levels)
+    return [level for level in levels if sizes[level.factor] > 1]
 
 
 def detect_script(name: str) -> str:
@@ -247,15 +223,3 @@ def detect_script(name: str) -> str:
     scripts -= {"Modifier"}  # apostrophes
     scripts = {"Han" if script == "Cjk" else script for script in scripts}
     return scripts.pop() if len(scripts) == 1 else MIXED
-
-
-def _list_cases(answers: FinderAnswers) -> Iterator[Level]:
-    """The same draws with their names as written (in the case of the name that they replace), in lower and upper case.
-
-    Only the names change their case, not the text around them.
-    """
-    for case, outcomes in {AS_WRITTEN: answers.renamed, **answers.recased}.items():
-        count = min(each.shape[-1] for each in answers.recased.values())
-        padded, is_level = np.zeros_like(answers.renamed), np.zeros(answers.renamed.shape, dtype=bool)
-        padded[..., :count], is_level[..., :count] = outcomes[..., :count], True
-        yield Level("case", case, is_level, padded)

@@ -8,14 +8,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, product
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from geobias.audits.find.answers import FinderAnswers, Outcome, judge_mentions, judge_predictions
 from geobias.audits.find.measure import RenamedShares, measure_finders
 from geobias.audits.find.result import FindResult, FindSettings
-from geobias.audits.inputs import TextsSettings, choose_countries, digest_mentions, load_texts, rename_people
+from geobias.audits.inputs import (
+    TextsSettings,
+    choose_countries,
+    digest_mentions,
+    drop_short_lists,
+    load_texts,
+    rename_people,
+)
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, Step
 from geobias.audits.study import RunOptions, Study
 from geobias.engine.answer_checks import CHECKED_TEXTS, NondeterministicModel
@@ -32,7 +39,7 @@ from geobias.progress import progress_bar
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Mention, find_people
 from geobias.texts.user_texts import Texts, find_first_copies
-from geobias.world.gazetteer import FEWEST_NAMES, Gazetteer, load_gazetteer, read_gazetteer, select_unseen
+from geobias.world.gazetteer import Gazetteer, load_gazetteer, read_gazetteer, select_unseen
 
 TRAINING_PART = "btc.train"  # ids of the bundled tweets that the bundled finder learned from begin so
 SAMPLE = 529  # bundled tweets that it did not learn from; they come first
@@ -140,7 +147,8 @@ def choose_names(
     if not held_out:
         return gazetteer, codes, left_out
     gazetteer = select_unseen(gazetteer)
-    codes, short = _keep_long_lists(gazetteer, codes, countries)
+    reason = f"that {EMBEDDED_FINDER} was not trained with"
+    codes, short = drop_short_lists(gazetteer, codes, countries, reason, ", or audit another finder")
     return gazetteer, codes, left_out + short
 
 
@@ -169,21 +177,6 @@ def rename_marked(
     return named, counterfactuals
 
 
-def _keep_long_lists(
-    gazetteer: Gazetteer, codes: Sequence[str], names: str | Sequence[str] | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The countries with enough names that training did not use, and the others; refuse one that the user names."""
-    short = {code: lists for code in codes if (lists := gazetteer.find_short_lists(code, FEWEST_NAMES))}
-    if short and (names not in (None, "all") or len(short) == len(codes)):
-        code, lists = next(iter(short.items()))
-        kind, count = lists[0]
-        raise InputError(
-            f"{gazetteer.country(code)} has {count} {kind} names that {EMBEDDED_FINDER} was not trained with; "
-            f"at least {FEWEST_NAMES} are needed. Remove the country from --countries, or audit another finder."
-        )
-    return tuple(code for code in codes if code not in short), tuple(short)
-
-
 def list_finders(finders: Any) -> tuple[list[str | EntityFinder], bool]:
     """One finder or several, and whether the bundled one is among them; a name is loaded when the study runs."""
     several = finders if isinstance(finders, list | tuple) else [finders]
@@ -192,14 +185,6 @@ def list_finders(finders: Any) -> tuple[list[str | EntityFinder], bool]:
     if not names or len(set(names)) < len(names):
         raise InputError(f"Pass at least one finder, each with a different name, not: {', '.join(names) or 'none'}.")
     return entries, EMBEDDED_FINDER in names
-
-
-class RenamedText(NamedTuple):
-    """A renamed text, the numbers of its text, country and draw, and where its names stand."""
-
-    position: tuple[int, int, int]
-    text: str
-    spans: list[Span]
 
 
 class FindStudy(Study[EntityFinder, tuple[FinderAnswers, ...], FindResult]):
@@ -295,23 +280,16 @@ class FindStudy(Study[EntityFinder, tuple[FinderAnswers, ...], FindResult]):
         self, finder: EntityFinder, case: str | None, draws: int, advance: Callable[[int], None]
     ) -> np.ndarray:
         """mentions x countries x draws: the outcome of every mention of the renamed texts."""
-        first = self.design.first_mentions
-        outcomes = np.zeros((first[-1], len(self.design.counterfactuals.countries), draws), dtype=np.int8)
-        for batch in _split_batches(self._render_texts(case, draws)):
-            answers = finder.find([renamed.text for renamed in batch])
-            for renamed, entities in zip(batch, answers, strict=True):
-                text, country, draw = renamed.position
-                outcomes[first[text] : first[text + 1], country, draw] = judge_mentions(
-                    renamed.text, renamed.spans, entities
-                )
+        first, counterfactuals = self.design.first_mentions, self.design.counterfactuals
+        texts, countries, _ = counterfactuals.shape
+        outcomes = np.zeros((first[-1], countries, draws), dtype=np.int8)
+        for batch in _split_batches(product(range(texts), range(countries), range(draws))):
+            renamed = [counterfactuals.render(*position, case) for position in batch]
+            answers = finder.find([text for text, _ in renamed])
+            for (row, country, draw), (text, spans), entities in zip(batch, renamed, answers, strict=True):
+                outcomes[first[row] : first[row + 1], country, draw] = judge_mentions(text, spans, entities)
             advance(len(batch))
         return outcomes
-
-    def _render_texts(self, case: str | None, draws: int) -> Iterator[RenamedText]:
-        counterfactuals = self.design.counterfactuals
-        texts, countries, _ = counterfactuals.shape
-        for text, country, draw in product(range(texts), range(countries), range(draws)):
-            yield RenamedText((text, country, draw), *counterfactuals.render(text, country, draw, case))
 
 
 def _split_batches(items: Iterable[Item]) -> Iterator[list[Item]]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,7 +54,11 @@ def measure_finders(design: FindDesign, answers: tuple[FinderAnswers, ...]) -> F
         finders=[finder for finder, _ in measured],
         effects=[row for _, rows in measured for row in rows],
         factors=[level for finder in answers for level in _measure_factors(design, shares, finder)],
-        weakest_names=[name for each in names for name in _list_weakest(each)],
+        weakest_names=[
+            name
+            for each in names
+            for name in [row for row in each if row.mentions >= FEWEST_MENTIONS and row.recall < 1][:WEAKEST_NAMES]
+        ],
         names=[name for each in names for name in each],
         nondeterministic_models=[finder.nondeterministic for finder in answers if finder.nondeterministic],
         # Their recall is 0 whatever the country, so a gate on a difference would test nothing.
@@ -93,20 +96,20 @@ def _measure_finder(
     finder = FinderMeasures(
         model=answers.model.name,
         recall=shares.infer_mean(values["recall"]),
-        lowest=_make_interval(recall.value.min(), recall.simultaneous_low.min(), recall.simultaneous_high.min()),
-        gap=_make_interval(*recall.gap),
+        lowest=to_interval(recall.value.min(), recall.simultaneous_low.min(), recall.simultaneous_high.min()),
+        gap=to_interval(*recall.gap),
         detectable_difference=shares.detectable_difference(values["recall"]),
         original_recall=infer_over_texts(hits / np.diff(design.first_mentions), np.ones(len(hits))),
         precision=infer_over_texts(answers.correct_counts, answers.prediction_counts),
-        predictions=int(answers.prediction_counts.sum()),
     )
     return finder, [
         row for name, each in by_outcome.items() for row in _list_shares(design, answers.model.name, name, each)
     ]
 
 
-def _make_interval(value: float, low: float, high: float) -> Interval:
-    return Interval(float(value), number(np.float64(low)), number(np.float64(high)))
+def to_interval(value: float, low: float, high: float) -> Interval:
+    """Without what is not known (NaN)."""
+    return Interval(*map(number, np.array([value, low, high], dtype=float)))
 
 
 def _list_shares(design: FindDesign, model: str, outcome: str, shares: CountryShares) -> Iterator[OutcomeShare]:
@@ -123,7 +126,7 @@ def _list_shares(design: FindDesign, model: str, outcome: str, shares: CountrySh
             label=outcome,
             p_adjusted=difference.p_adjusted,
             mirrors=names[mirrors[c]] if c in mirrors else None,
-            share=_make_interval(shares.value[c], shares.low[c], shares.high[c]),
+            share=to_interval(shares.value[c], shares.low[c], shares.high[c]),
             against_mean=difference,
             fewest_names=design.fewest_names[c],
         )
@@ -132,7 +135,7 @@ def _list_shares(design: FindDesign, model: str, outcome: str, shares: CountrySh
 def _measure_factors(design: FindDesign, shares: RenamedShares, answers: FinderAnswers) -> Iterator[FactorLevel]:
     """Every level of gender, part, script and case, over all countries; differences are one family."""
     levels = list_levels(design, answers)
-    recalls = [shares.level_ratio(level.has(Outcome.RECALL), level.is_level) for level in levels]
+    recalls = [shares.level_ratio(level.outcomes == Outcome.RECALL, level.is_level) for level in levels]
     first = {level.factor: k for k, level in reversed(list(enumerate(levels)))}
     compared = {k: recalls[first[level.factor]] for k, level in enumerate(levels) if k != first[level.factor]}
     family = Family(
@@ -142,7 +145,7 @@ def _measure_factors(design: FindDesign, shares: RenamedShares, answers: FinderA
     differences = {k: family.estimates(n).at(0) for n, k in enumerate(compared)}
     for k, level in enumerate(levels):
         others = {
-            name: shares.level_ratio(level.has(outcome), level.is_level).value
+            name: shares.level_ratio(level.outcomes == outcome, level.is_level).value
             for name, outcome in OUTCOMES.items()
             if outcome != Outcome.RECALL
         }
@@ -184,11 +187,6 @@ def list_name_recalls(design: FindDesign, positions: Positions, answers: FinderA
             NameRecall(answers.model.name, name, country, codes[c], kind, len(hits), recall=float(hits.mean()))
         )
     return sorted(recalls, key=lambda recall: (recall.recall, -recall.mentions))
-
-
-def _list_weakest(names: list[NameRecall]) -> Iterator[NameRecall]:
-    shown_enough = (name for name in names if name.mentions >= FEWEST_MENTIONS and name.recall < 1)
-    return islice(shown_enough, WEAKEST_NAMES)
 
 
 class Ratio(NamedTuple):

@@ -27,6 +27,7 @@ from geobias.report.declarations import (
     estimate_columns,
     say_bounds,
     say_left_out,
+    show_interval,
 )
 from geobias.report.findings import Finding
 from geobias.report.headlines import name_model
@@ -36,7 +37,7 @@ from geobias.report.page.blocks import CardText, Chart, Row, WorldMap
 from geobias.report.page.charts import Valence, dots
 from geobias.report.page.effect_blocks import Difference, make_effect_map, title_differences
 from geobias.report.results import Interval
-from geobias.report.tables import NOTHING, listed, signed
+from geobias.report.tables import listed, signed
 from geobias.world.countries import load_countries
 
 MOST_ROWS, ENDS_SHOWN = 40, 15  # of the chart; with more countries it shows both ends
@@ -58,15 +59,21 @@ Shares = Family[OutcomeShare]
 
 def make_report(result: FindResult) -> Report:
     families = {entry.model: make_family(result, entry) for entry in result.finders}
-    tables = [_list_countries(result, family) for family in families.values()]
+    models = list(families.values())
+    tables = [_list_countries(result, family) for family in models]
     blocks: list[ReportBlock] = [*tables]
     if result.has_enough_texts:
+        countries = {family.model.name: _draw_countries(result, n, family) for n, family in enumerate(models)}
+        shown = models if result.factors else []
+        factors = {family.model.name: _draw_factors(result, n, family) for n, family in enumerate(shown)}
         blocks = [
-            ByModel({model: _draw_countries(result, n, family) for n, (model, family) in enumerate(families.items())}),
-            *([_draw_map(list(families.values()))] if _is_mapped(result) else []),
+            ByModel(countries),
+            # A user's gazetteer may have countries that are not on the map.
+            *([_draw_map(models)] if set(result.settings.countries) <= load_countries().keys() else []),
             *tables,
-            *_show_factors(result, families),
-            *(_list_weakest_names(result, family) for family in families.values() if result.weakest_names),
+            *([ByModel(factors)] if shown else []),
+            *(_list_factors(result, family) for family in shown),
+            *(_list_weakest_names(result, family) for family in models if result.weakest_names),
         ]
     counts, source = result.counts, result.settings.texts.source
     texts = f"{counts.texts_with_names:,} texts{describe_copies(counts.texts, counts.copies)} ({source})"
@@ -83,19 +90,14 @@ def make_report(result: FindResult) -> Report:
             f"{counts.mentions:,} mentions of {counts.people:,} people; {counts.recased_draws} draws for case, which "
             "changes the names only.",
             *(
-                f"{entry.model} on the original texts: precision {_say_measure('precision', entry)} %, recall "
-                f"{_say_measure('original_recall', entry)} %."
+                f"{entry.model} on the original texts: precision {show_interval(entry.precision, '.1f', 100)} %, "
+                f"recall {show_interval(entry.original_recall, '.1f', 100)} %."
                 for entry in result.finders
             ),
         ],
         meaning=MEANING,
         cards={"": CardText("Does the finder miss the names of some countries more often than others?")},
     )
-
-
-def _is_mapped(result: FindResult) -> bool:
-    """A user's gazetteer may have countries that are not on the map."""
-    return set(result.settings.countries) <= load_countries().keys()
 
 
 def _rank(family: Shares) -> list[OutcomeShare]:
@@ -195,14 +197,6 @@ def _list_countries(result: FindResult, family: Shares) -> Table:
     )
 
 
-def _show_factors(result: FindResult, families: Mapping[str, Shares]) -> Iterator[ReportBlock]:
-    """A chart on the page, and a table on the terminal."""
-    if result.factors:
-        charts = [_draw_factors(result, n, family) for n, family in enumerate(families.values())]
-        yield ByModel(dict(zip(families, charts, strict=True)))
-        yield from (_list_factors(result, family) for family in families.values())
-
-
 def _draw_factors(result: FindResult, number: int, family: Shares) -> Chart:
     levels = [level for level in result.factors if level.model == family.model.name]
     rows: list[Row] = [
@@ -292,17 +286,12 @@ def _list_finders(result: FindResult, families: Mapping[str, Shares]) -> Table:
             Column("95 %, all countries\nat once", lambda entry: _say_bounds(entry.gap), on={FULL, PAGE, CARD}, keep=3),
             Column("stand out", lambda entry: _count_standing_out(families[entry.model])),
             Column("could be\nfound, %", "detectable_difference", ".1f", times=100, on=TABLES, keep=3),
-            Column("precision,\noriginals, %", partial(_say_measure, "precision"), on={PAGE, CARD}),
-            Column("recall,\noriginals, %", partial(_say_measure, "original_recall"), on={PAGE, CARD}),
+            Column("precision,\noriginals, %", "precision", ".1f", times=100, on={PAGE, CARD}),
+            Column("recall,\noriginals, %", "original_recall", ".1f", times=100, on={PAGE, CARD}),
         ],
         on=EVERYWHERE,
         too_few=not result.has_enough_texts,
     )
-
-
-def _say_measure(field: str, entry: FinderMeasures) -> str:
-    measure: Interval = getattr(entry, field)
-    return NOTHING if measure.value is None else f"{100 * measure.value:.1f} ({_say_bounds(measure)})"
 
 
 def _list_omissions(result: FindResult) -> Iterator[str]:

@@ -105,9 +105,8 @@ class FinderMeasures:
     original_recall: Interval
     """Share of mentions of the original texts that are marked with correct boundaries, averaged over texts."""
     precision: Interval
-    """Share of what is marked as a person in the original texts that is one, with correct boundaries."""
-    predictions: int
-    """What is marked as a person there; handles, hashtags and links are not counted."""
+    """Share of what is marked as a person in the original texts that is one, with correct boundaries; handles, hashtags
+    and links are not counted."""
 
 
 @dataclass(frozen=True, kw_only=True)

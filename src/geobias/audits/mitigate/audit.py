@@ -37,10 +37,10 @@ def mitigate(
     """Mitigate the bias of a model, and measure what each method changes and costs.
 
     Every method gives a new model. A classifier is compared with the original one on the same texts, with names that no
-    method has used: the spread between countries, labels that flip with the name, accuracy, macro-F1 and time. A
-    language model is compared by HERB's balanced score on words, regions and templates that no method has used, by
-    perplexity and by the capitals that it knows. The models are saved in the folder of the run: use one as
-    "mitigated:FOLDER".
+    method has used: the spread between countries, labels that flip with the name, accuracy, macro-F1 and the texts that
+    the model reads. A language model is compared by HERB's balanced score on words, regions and templates that no
+    method has used, by perplexity and by the capitals that it knows. The models are saved in the folder of the run: use
+    one as "mitigated:FOLDER".
 
     Parameters
     ----------
@@ -134,13 +134,18 @@ def mitigate(
     """
     from geobias.audits.inputs import check_draws
     from geobias.audits.mitigate.design import (
-        check_methods,
+        design_alignment,
         design_mitigation,
         load_tested_and_training_texts,
         parse_methods,
+    )
+    from geobias.audits.mitigate.study import (
+        LanguageStudy,
+        MitigateStudy,
+        check_language_model,
+        check_methods,
         require_folder,
     )
-    from geobias.audits.mitigate.study import MitigateStudy
     from geobias.audits.study import RunOptions, execute
     from geobias.checks import MOST_EPOCHS, check_number
 
@@ -149,8 +154,6 @@ def mitigate(
     check_draws(draws, seed)
     check_number("--epochs", epochs, 1, MOST_EPOCHS)
     if any(each.name == "align" for each in methods):
-        from geobias.audits.mitigate.language import LanguageStudy, check_language_model, design_alignment
-
         check_language_model(model, methods)
         require_folder(methods, out)
         alignment = design_alignment(methods, texts, train, column=column, limit=limit, seed=seed, epochs=epochs)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from geobias.audits.inputs import (
     TextsSettings,
     choose_countries,
     digest_mentions,
+    distinct_texts,
+    drop_short_lists,
     load_texts,
     rename_people,
     split_by_class,
@@ -26,12 +28,12 @@ from geobias.checks import check_number, describe_choices
 from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER
 from geobias.models.mitigated import PeopleReader
-from geobias.models.sources import PICKLES, SKOPS, is_function_name
 from geobias.models.wrappers import MOST_COPIES, PLACEHOLDER
 from geobias.report.findings import LanguageDoubt
 from geobias.texts.counterfactuals import Counterfactuals
+from geobias.texts.paraphrases import paraphrase_templates
 from geobias.texts.people import Person, find_people
-from geobias.texts.user_texts import Texts, copy_key, find_first_copies
+from geobias.texts.user_texts import Texts, copy_key, find_first_copies, sample_texts
 from geobias.world.gazetteer import (
     FEWEST_NAMES,
     Gazetteer,
@@ -41,6 +43,11 @@ from geobias.world.gazetteer import (
     select_held_out,
     select_unseen,
 )
+from geobias.world.regions import load_world
+from geobias.world.words import Word, herb_words
+
+if TYPE_CHECKING:
+    from geobias.models.training.alignment import AlignmentSplit
 
 METHODS = {  # and what they do
     "blind": "names replaced by one placeholder before the model reads the text",
@@ -54,6 +61,8 @@ DEFAULT_COPIES, MOST_VERSIONS = 8, 100
 WHOLE_STRENGTHS = {"average": ("K of average:K", MOST_COPIES), "augment": ("N of augment:N", MOST_VERSIONS)}
 LARGEST_STRENGTHS = {"pair": 1000.0, "align": 1.0}  # the weight of the penalty; the share of the change that is kept
 TRAINING_SHARE = 0.5  # of the texts, where no others are given
+TESTED_TEXTS = 100  # of which the perplexity of a language model is measured
+REPLAY_TEXTS, FEWEST_TEXTS = 2000, 20  # of a language model: replayed in training; needed at all
 TRAINING_DRAWS = 2  # renamed versions of a training text for each country
 
 
@@ -110,37 +119,6 @@ def _parse_method(text: str) -> Method:
         largest = LARGEST_STRENGTHS[name]
         raise InputError(f"The strength in --method {text!r} must be above 0 and at most {largest:g}.")
     return Method(name, number)
-
-
-def check_methods(methods: Sequence[Method], model: Any, *, label: str | None, has_train: bool) -> None:
-    """Refuse to train without labels, or what a name shows to be no Hugging Face model; nothing is loaded."""
-    for method in methods:
-        if method.name in NEED_LABELS and label is None:
-            raise InputError(f"--method {method.label} is trained on true labels. Name their column with --label.")
-    if has_train and all(method.is_wrapper for method in methods):
-        raise InputError("--train has texts to train on, but no --method is trained. Remove it, or add augment.")
-    if not isinstance(model, str | Path):
-        refuse_training(methods, getattr(model, "name", f"A {type(model).__name__}"))
-    name = str(model)
-    is_other_file = name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir()
-    if "://" in name or is_other_file or is_function_name(name):
-        refuse_training(methods, name)
-
-
-def refuse_training(methods: Sequence[Method], model: str) -> None:
-    """For what is no Hugging Face model."""
-    for method in methods:
-        if not method.is_wrapper:
-            raise InputError(
-                f"{model} cannot be trained with {method.label}: only a Hugging Face classifier, given by its id or "
-                "folder, can. Use blind or average:8."
-            )
-
-
-def require_folder(methods: Sequence[Method], out: Any) -> None:
-    for method in methods:
-        if out is None and not method.is_wrapper:
-            raise InputError(f"--method {method.label} trains a model. Name a folder for it with --out.")
 
 
 @dataclass(frozen=True)
@@ -207,15 +185,20 @@ def load_tested_and_training_texts(
 
     texts = load(source)
     if train is not None:
-        others, tested = load(train), {copy_key(text) for text in texts.texts}
-        others = others.take(row for row, text in enumerate(others.texts) if copy_key(text) not in tested)
-        if not len(others):
-            raise InputError(f"Every text of {others.source} is also in --texts. Train on other texts.")
-        return texts, others
+        return texts, drop_tested(load(train), texts.texts, copy_key)
     if all(method.is_wrapper for method in methods):
         return texts, None
     rest, held_out = split_by_class(np.arange(len(texts)), text_classes(texts), 1 - TRAINING_SHARE, seed)
     return texts.take(held_out), texts.take(rest)
+
+
+def drop_tested(train: Texts, texts: Sequence[str], key: Callable[[str], str]) -> Texts:
+    """The texts to train on that are not tested: `key` says which texts are the same."""
+    tested = set(map(key, texts))
+    others = train.take(row for row, text in enumerate(train.texts) if key(text) not in tested)
+    if not len(others):
+        raise InputError(f"Every text of {train.source} is also in --texts. Train on other texts.")
+    return others
 
 
 def design_mitigation(
@@ -274,18 +257,10 @@ def choose_held_out_names(
     held_out = select_held_out(select_unseen(gazetteer) if is_bundled else gazetteer)
     held_out = drop_names_in_texts(held_out, used_texts)
     codes, left_out = choose_countries(gazetteer, countries)
-    short = {code: lists for code in codes if (lists := held_out.find_short_lists(code, FEWEST_NAMES))}
-    if short and (countries not in (None, "all") or len(short) == len(codes)):
-        code, lists = next(iter(short.items()))
-        kind, count = lists[0]
-        raise InputError(
-            f"{gazetteer.country(code)} has {count} {kind} names that no method uses and no training text has; at "
-            f"least {FEWEST_NAMES} are needed. Remove the country from --countries."
-        )
-    codes = tuple(code for code in codes if code not in short)
+    codes, short = drop_short_lists(held_out, codes, countries, "that no method uses and no training text has")
     if len(codes) < 2:
         raise InputError("Mitigation is measured between countries. Name at least two in --countries.")
-    return held_out, codes, (*left_out, *short)
+    return held_out, codes, left_out + short
 
 
 def _find_people(texts: Texts, reader: PeopleReader) -> list[tuple[Person, ...]]:
@@ -304,3 +279,63 @@ def _rename_training_texts(train: Texts, reader: PeopleReader, gazetteer: Gazett
     if not len(rows_with_names):
         raise NobodyNamedError(f"None of the {len(train)} texts of {train.source} to train on names a person.")
     return counterfactuals
+
+
+@dataclass(frozen=True)
+class AlignmentDesign:
+    """What a language model is trained on and what it is audited with."""
+
+    methods: list[Method]
+    split: AlignmentSplit = field(repr=False)
+    replay: Texts = field(repr=False)
+    test_texts: Texts = field(repr=False)
+    seed: int
+    epochs: int
+
+    def settings_for(self, model: str) -> MitigateSettings:
+        held_out = self.split.held_out
+        content = repr((held_out.regions, held_out.words, held_out.templates[:1]))
+        return MitigateSettings(
+            model=model,
+            methods=[method.label for method in self.methods],
+            texts=TextsSettings.describe(self.test_texts),
+            train=TextsSettings.describe(self.replay),
+            countries=[region.id for region in held_out.regions],
+            seed=self.seed,
+            names=hashlib.blake2b(content.encode(), digest_size=16).hexdigest(),
+            epochs=self.epochs,
+        )
+
+    def count(self) -> MitigateCounts:
+        return MitigateCounts(
+            texts=len(self.test_texts),
+            training_texts=len(self.replay),
+            rows_without_text=self.test_texts.left_out,
+            countries=len(self.split.held_out.regions),
+            held_out_words=len(self.split.held_out.words),
+        )
+
+
+def design_alignment(
+    methods: list[Method], source: Any, train: Any, *, column: str, limit: int | None, seed: int, epochs: int
+) -> AlignmentDesign:
+    """Plain texts for the perplexity and for the replay, and a split of regions, words and templates."""
+    from geobias.models.training.alignment import split_for_alignment  # imports torch
+
+    def load(source: Any) -> Texts:
+        if source is not None:
+            return distinct_texts(load_texts(source, column=column, limit=limit))
+        return distinct_texts(sample_texts() if limit is None else sample_texts().head(limit))
+
+    texts = load(source)
+    if len(texts) < FEWEST_TEXTS:
+        raise InputError(
+            f"{texts.source} has {len(texts)} different texts. A language model needs {FEWEST_TEXTS} plain texts."
+        )
+    count = min(TESTED_TEXTS, len(texts) // (2 if train is None else 1))
+    test_texts, replay = texts.head(count), texts.take(range(count, len(texts)))
+    if train is not None:
+        replay = drop_tested(load(train), test_texts.texts, str)
+    countries = [region for region in load_world(cities=0, dissolved=False).regions if region.level == "country"]
+    split = split_for_alignment(countries, herb_words(), paraphrase_templates(Word("kind")), seed=seed)
+    return AlignmentDesign(methods, split, replay.head(REPLAY_TEXTS), test_texts, seed, epochs)

@@ -8,33 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from geobias.audits.compare.audit import compare
 from geobias.audits.doubts import list_constant_answers
 from geobias.audits.find.design import FindDesign
-from geobias.audits.find.measure import RenamedShares
+from geobias.audits.find.measure import RenamedShares, to_interval
 from geobias.audits.mitigate.design import Method, MitigateDesign
-from geobias.audits.mitigate.result import CountryChange, MethodMeasures, MitigateResult, falls, rises
+from geobias.audits.mitigate.result import (
+    CountryChange,
+    LanguageModelMeasures,
+    MethodMeasures,
+    MitigateResult,
+    falls,
+    rises,
+)
+from geobias.audits.regions.result import RegionsResult
 from geobias.measures.change import predict_classes
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
-from geobias.measures.estimates import (
-    CONFIDENCE_LEVEL,
-    NO_ESTIMATE,
-    Estimate,
-    Estimates,
-    benjamini_hochberg,
-    bootstrap_means,
-)
-from geobias.measures.mitigation import Spread, compare_quality, compare_spreads, flips_by_text
+from geobias.measures.estimates import CONFIDENCE_LEVEL, NO_ESTIMATE, Estimates, benjamini_hochberg, bootstrap_means
+from geobias.measures.mitigation import Spread, bootstrap_interval, compare_quality, compare_spreads, flips_by_text
 from geobias.measures.paired_differences import MEAN, MeasureKey, NamesAnswers, delta_differences
 from geobias.measures.uncertainty import Family
 from geobias.models.scorer import ModelIdentity
 from geobias.report.model_findings import find_mirrors
 from geobias.report.results import Interval, number
+from geobias.report.run_folder import MODELS
+
+if TYPE_CHECKING:
+    from geobias.models.training.word_scores import CapitalsKnown, TextLikelihoods
 
 MOST_LEFT = 0.9  # of the standardised spread, after a method that helps
+Row = TypeVar("Row", MethodMeasures, LanguageModelMeasures)
 TIE = 0.05  # ratios of spread that differ by less are equal: the cheaper method is recommended
 
 
@@ -56,7 +63,6 @@ class MethodAnswers:
     answers: ModelAnswers
     folder: str | None
     texts_per_text: float
-    time_ratio: float | None
     allow: list[str] = field(default_factory=list)
 
 
@@ -70,10 +76,8 @@ class MitigateAnswers:
     truth: np.ndarray | None = field(repr=False)  # all texts x labels
     before: ModelAnswers
     methods: list[MethodAnswers]
-    finder_hits: np.ndarray | None = field(repr=False)
-    """mentions x countries x draws: whether the finder marks a name with the right ends; None without a wrapper."""
-    original_hits: np.ndarray | None = field(repr=False)
-    """Of the names that the user marked in the original texts, whether the finder marks them, too."""
+    finder_hits: np.ndarray | None = field(repr=False)  # mentions x countries x draws: marked with the right ends
+    original_hits: np.ndarray | None = field(repr=False)  # the same of the names that the user marked
     notes: list[str]
 
 
@@ -82,7 +86,10 @@ def measure_mitigation(design: MitigateDesign, answers: MitigateAnswers) -> Miti
     methods = [measure.compare(each) for each in answers.methods]
     original = measure.describe_original()
     models = [answers.before, *(each.answers for each in answers.methods)]
-    methods = adjust_methods(methods, has_spread=original.has_spread)
+    changes = ("spread_change", "flips_change", "accuracy_change", "macro_f1_change")
+    methods = [
+        replace(row, helps=helps(row, has_spread=original.has_spread)) for row in adjust_changes(methods, *changes)
+    ]
     return MitigateResult(
         settings=design.settings_for(original.model),
         models=[each.model for each in models],
@@ -94,7 +101,6 @@ def measure_mitigation(design: MitigateDesign, answers: MitigateAnswers) -> Miti
         language_doubts=design.language_doubts,
         notes=answers.notes,
         work={"texts_scored": sum(each.text_count for each in models)},
-        time_ratios={each.method.label: each.time_ratio for each in answers.methods if each.time_ratio is not None},
     )
 
 
@@ -130,8 +136,8 @@ class _Measure:
             **self._describe(after, spread.after),
             recall=self.recall if method.method.is_wrapper else None,
             texts_per_text=method.texts_per_text,
-            spread_ratio=_make_interval(*spread.ratio),
-            standardised_ratio=_make_interval(*spread.standardised_ratio),
+            spread_ratio=to_interval(*spread.ratio),
+            standardised_ratio=to_interval(*spread.standardised_ratio),
             spread_change=spread.change,
             flips_change=bootstrap_means(flips[:, None]).at(0),
             accuracy_change=quality["accuracy"].change if quality else None,
@@ -171,7 +177,7 @@ class _Measure:
         flips = bootstrap_means(self._flips(answers)[:, None])
         return {
             "model": answers.model.name,
-            "spread": _make_interval(spread.value, spread.low, spread.high),
+            "spread": to_interval(spread.value, spread.low, spread.high),
             "noise": number(np.float64(spread.noise)),
             "exceeds_noise": spread.exceeds_noise,
             "largest_gap": largest_gap,
@@ -220,26 +226,20 @@ class _Measure:
         values = shares.average_mentions(hits)
         by_country = shares.infer_countries(values)
         bounds = zip(by_country.value, by_country.low, by_country.high, strict=True)
-        self.recalls = [_make_interval(*each) for each in bounds]
+        self.recalls = [to_interval(*each) for each in bounds]
         self.recall = shares.infer_mean(values)
 
 
-def adjust_methods(methods: Sequence[MethodMeasures], *, has_spread: bool) -> list[MethodMeasures]:
-    """Adjust the tests of all methods as one family, and decide which of them help."""
-    columns: dict[str, list[Estimate]] = {}
-    for name in ("spread_change", "flips_change", "accuracy_change", "macro_f1_change"):
-        columns[name] = adjust_p_values([getattr(row, name) or NO_ESTIMATE for row in methods])
-    rows = []
-    for k, row in enumerate(methods):
-        changes: dict[str, Any] = {name: column[k] for name, column in columns.items() if getattr(row, name)}
-        adjusted = replace(row, **changes)
-        rows.append(replace(adjusted, helps=helps(adjusted, has_spread=has_spread)))
-    return rows
-
-
-def adjust_p_values(changes: Sequence[Estimate]) -> list[Estimate]:
-    adjusted = benjamini_hochberg(np.array([np.nan if each.p is None else each.p for each in changes]))
-    return [replace(each, p_adjusted=number(p)) for each, p in zip(changes, adjusted, strict=True)]
+def adjust_changes(rows: Sequence[Row], *names: str) -> list[Row]:
+    """The rows with the p-values of each of these changes adjusted for all rows."""
+    for name in names:
+        changes = [getattr(row, name) or NO_ESTIMATE for row in rows]
+        adjusted = benjamini_hochberg(np.array([np.nan if each.p is None else each.p for each in changes]))
+        rows = [
+            replace(row, **dict[str, Any]({name: replace(change, p_adjusted=number(p))})) if getattr(row, name) else row
+            for row, change, p in zip(rows, changes, adjusted, strict=True)
+        ]
+    return list(rows)
 
 
 def helps(row: MethodMeasures, *, has_spread: bool) -> bool:
@@ -264,14 +264,10 @@ def recommend_method(methods: Sequence[MethodMeasures]) -> str | None:
 
     Of methods with about the same spread the cheaper; None if no method helps.
     """
-
-    def left(row: MethodMeasures) -> float:
-        ratio = row.standardised_ratio.value
-        return 1.0 if ratio is None else ratio
-
     candidates = [row for row in methods if row.helps and not row.loses_quality]
-    smallest = min(map(left, candidates), default=0.0)
-    equal = [row for row in candidates if left(row) <= smallest + TIE]
+    ratios = [row.standardised_ratio.value for row in candidates]
+    left = [1.0 if ratio is None else ratio for ratio in ratios]
+    equal = [row for row, ratio in zip(candidates, left, strict=True) if ratio <= min(left) + TIE]
     return min(equal, key=lambda row: row.texts_per_text).method if equal else None
 
 
@@ -286,5 +282,69 @@ def share_interval(estimates: Estimates, *, texts: int) -> Interval:
     return Interval(number(value), number(np.maximum(low, 0)), number(high))
 
 
-def _make_interval(value: float, low: float, high: float) -> Interval:
-    return Interval(*(number(np.float64(bound)) for bound in (value, low, high)))
+@dataclass(frozen=True)
+class LanguageAnswers:
+    """One language model: its audit, and how good it is."""
+
+    audit: RegionsResult
+    likelihoods: TextLikelihoods
+    capitals: CapitalsKnown
+
+    @property
+    def word_scores(self) -> np.ndarray:
+        """regions x words: the mean over templates; the root has no score."""
+        scores = np.asarray(self.audit.likelihoods).mean(axis=0)
+        return scores[~np.isnan(scores).any(axis=1)]
+
+
+def describe_language_model(method: str, answers: LanguageAnswers) -> LanguageModelMeasures:
+    score = answers.audit.regions[0].c_w_balanced
+    return LanguageModelMeasures(
+        method=method,
+        model=answers.audit.model.name,
+        score=Interval(score.value, score.low, score.high),
+        perplexity=answers.likelihoods.perplexity,
+        capitals=100 * answers.capitals.share,
+    )
+
+
+def compare_language_models(method: Method, before: LanguageAnswers, after: LanguageAnswers) -> LanguageModelMeasures:
+    """What a method changes: the score of the Earth, perplexity with its interval over texts, and so on."""
+    from geobias.models.training.word_scores import compute_word_variance_ratio  # imports torch
+
+    (comparison,) = compare([before.audit, after.audit]).comparisons
+    log_ratios = before.likelihoods.log_p - after.likelihoods.log_p
+    tokens, capitals = before.likelihoods.tokens, after.capitals.is_known.astype(float) - before.capitals.is_known
+    words_before, words_after = before.word_scores, after.word_scores
+
+    def change_perplexity(texts: np.ndarray) -> float:
+        return float(100 * (np.exp(log_ratios[texts].sum() / tokens[texts].sum()) - 1))
+
+    def change_capitals(countries: np.ndarray) -> float:
+        return float(100 * capitals[countries].mean())
+
+    def divide_variances(words: np.ndarray) -> float:
+        return compute_word_variance_ratio(words_before[:, words], words_after[:, words])
+
+    return replace(
+        describe_language_model(method.label, after),
+        folder=f"{MODELS}/{method.subfolder}",
+        score_change=next(each for each in comparison.rows if each.name == "Earth").difference,
+        perplexity_change=Interval(*bootstrap_interval(change_perplexity, len(tokens))),
+        capitals_change=Interval(*bootstrap_interval(change_capitals, len(capitals))),
+        word_variance_ratio=Interval(*bootstrap_interval(divide_variances, words_before.shape[1])),
+    )
+
+
+def adjust_language_models(rows: Sequence[LanguageModelMeasures]) -> list[LanguageModelMeasures]:
+    """Adjust the tests of all methods as one family, and decide which of them help."""
+    return [
+        replace(row, helps=falls(row.score_change) and (row.score_change.high or 0) < 0 and row.keeps_words)
+        for row in adjust_changes(rows, "score_change")
+    ]
+
+
+def recommend_language_model(rows: Sequence[LanguageModelMeasures]) -> str | None:
+    """The method that lowers the score most, of those that cost little; None if there is none."""
+    candidates = [row for row in rows if row.helps and not row.forgets]
+    return min(candidates, key=lambda row: row.score_change.value or 0).method if candidates else None

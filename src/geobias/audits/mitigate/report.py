@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from math import inf
 from typing import Any
 
 from geobias.audits.inputs import list_copies
-from geobias.audits.mitigate.result import ORIGINAL, CountryChange, MethodMeasures, MitigateResult
-from geobias.measures.estimates import Estimate
+from geobias.audits.mitigate.result import CountryChange, MethodMeasures, MitigateResult
 from geobias.report.declarations import (
+    ALL_TABLES,
     CARD,
     EVERYWHERE,
     FULL,
@@ -24,8 +23,8 @@ from geobias.report.declarations import (
     Table,
     estimate_columns,
     get_value,
-    say_bounds,
     say_left_out,
+    show_interval,
 )
 from geobias.report.findings import Finding
 from geobias.report.headlines import name_model
@@ -41,9 +40,10 @@ from geobias.report.number_tree import (
     tree_number,
 )
 from geobias.report.page.blocks import CardText, Chart
-from geobias.report.page.charts import NEUTRAL, Scatter, dots
+from geobias.report.page.charts import NEUTRAL, dots
+from geobias.report.page.scatter import Scatter
 from geobias.report.sentences import format_number
-from geobias.report.tables import NOTHING, format_places, is_marked, signed
+from geobias.report.tables import is_marked
 
 SUMMARY_ROWS = 8  # on the terminal: the original model and seven methods
 ALL_ROWS = 300  # countries with --full
@@ -73,6 +73,19 @@ NUMBERS = {  # of the gate: what is below mitigate.METHOD, the field of its row,
     ("capitals", "change"): ("capitals_change", PERCENTAGE_POINTS),
     ("words", "ratio"): ("word_variance_ratio", NOT_NEGATIVE),
 }
+BIAS = {"spread": "spread between countries, points", "score": "balanced C_w"}
+# Of a trade-off: its numbers (the first is bias) with their fields, its title, the number of quality or cost, the title
+# of its axis, and whether more of it is better (1) or worse (-1).
+MEASURED = {"spread": "spread.value", "accuracy": "accuracy.value", "cost": "texts_per_text"}
+COST = MEASURED, "Bias against cost", "cost", "texts that the model reads per text", -1
+ACCURACY = MEASURED, "Bias against quality", "accuracy", "accuracy, %", 1
+PERPLEXITY = (
+    {"score": "score.value", "perplexity": "perplexity"},
+    "Bias against quality",
+    "perplexity",
+    "perplexity of plain texts",
+    -1,
+)
 OTHER_NAMES = {"macro_f1": ("macro_f1", "f1")}
 
 
@@ -87,7 +100,7 @@ def make_report(result: MitigateResult) -> Report:
         description=f"{result.models[0].name} before and after {', '.join(result.settings.methods)}: {rows}.",
         title="Mitigation: before and after",
         lead=f"{recommendation} Every number is of {held_out} that no method has used.",
-        blocks=_list_language_blocks(result) if is_language else _list_blocks(result),
+        blocks=[_list_language_models(result), _draw_trade_off(result)] if is_language else _list_blocks(result),
         summary="methods",
         model_noun="Method",
         notes=list(_list_notes(result)),
@@ -107,10 +120,6 @@ def _list_blocks(result: MitigateResult) -> list[ReportBlock]:
 def _list_methods(result: MitigateResult) -> Table:
     """The original model and every method: bias, quality and cost."""
 
-    def say_time(row: MethodMeasures) -> str:
-        ratio = result.time_ratios.get(row.method)
-        return "x 1" if row.method == ORIGINAL else NOTHING if ratio is None else f"x {ratio:.1f}"
-
     return Table(
         "methods",
         "Before and after, on held-out names",
@@ -121,34 +130,17 @@ def _list_methods(result: MitigateResult) -> Table:
             Column("method", "method", is_text=True),
             Column("spread", "spread.value", ".2f"),
             Column("noise floor", "noise", ".2f", on={PAGE}),
-            Column("ratio (95 % interval)", partial(_say_bounds, "spread_ratio", 2)),
-            Column("standardised ratio", partial(_say_bounds, "standardised_ratio", 2), on={PAGE}),
+            Column("ratio (95 % interval)", "spread_ratio", ".2f"),
+            Column("standardised ratio", "standardised_ratio", ".2f", on={PAGE}),
             Column("flips, %", "flips.value", ".1f"),
             Column("accuracy, %", "accuracy.value", ".1f"),
-            Column("change", partial(_say_change, "accuracy_change", 1), on={PAGE, CARD}),
-            Column("time", say_time, on={TERMINAL, FULL}, keep=2),
-            Column("texts read per text", "texts_per_text", ".1f", on={PAGE}),
+            Column("change", "accuracy_change", "+.1f", on={PAGE, CARD}),
+            Column("texts read per text", "texts_per_text", ".1f", on={*ALL_TABLES}, keep=2),
             Column("names found, %", "recall.value", ".0f", on={PAGE}, times=100),
         ],
         on=EVERYWHERE,
         most={TERMINAL: SUMMARY_ROWS},
     )
-
-
-def _say_bounds(path: str, places: int, row: Any) -> str:
-    """ "4.3 (2.1 to 6.4)"."""
-    number = getattr(row, path)
-    bounds = say_bounds(number.low, number.high, places, sign=False)
-    return format_places(number.value, places) + ("" if bounds == NOTHING else f" ({bounds})")
-
-
-def _say_change(path: str, places: int, row: Any) -> str:
-    """ "-1.2* (-2.0 to -0.4)"."""
-    change: Estimate | None = getattr(row, path)
-    if change is None or change.value is None:
-        return NOTHING
-    star = "*" if is_marked(change) else ""
-    return f"{signed(change.value, places)}{star} ({say_bounds(change.low, change.high, places)})"
 
 
 def _list_changes(result: MitigateResult) -> Table:
@@ -159,11 +151,11 @@ def _list_changes(result: MitigateResult) -> Table:
         result.mitigated,
         [
             Column("method", "method", is_text=True),
-            Column("spread,\npoints", partial(_say_change, "spread_change", 2)),
-            Column("standardised\nspread, ratio", partial(_say_bounds, "standardised_ratio", 2), keep=3),
-            Column("flips,\npercentage points", partial(_say_change, "flips_change", 1)),
-            Column("accuracy,\npercentage points", partial(_say_change, "accuracy_change", 1), keep=2),
-            Column("macro-F1,\npercentage points", partial(_say_change, "macro_f1_change", 1), keep=3),
+            Column("spread,\npoints", "spread_change", "+.2f"),
+            Column("standardised\nspread, ratio", "standardised_ratio", ".2f", keep=3),
+            Column("flips,\npercentage points", "flips_change", "+.1f"),
+            Column("accuracy,\npercentage points", "accuracy_change", "+.1f", keep=2),
+            Column("macro-F1,\npercentage points", "macro_f1_change", "+.1f", keep=3),
         ],
         on={FULL},
     )
@@ -203,7 +195,7 @@ def _draw_countries(n: int, result: MitigateResult, row: MethodMeasures) -> Char
         order=[each.place for each in ordered],
         colour="when",
     )
-    before, after = (_say_bounds("largest_gap", 1, each) for each in (result.original, row))
+    before, after = (show_interval(each.largest_gap, ".1f") for each in (result.original, row))
     return Chart(
         f"countries-{n}",
         f"{row.method}: the largest gap goes from {before} to {after} points",
@@ -216,45 +208,27 @@ def _draw_countries(n: int, result: MitigateResult, row: MethodMeasures) -> Char
 
 def _draw_trade_off(result: MitigateResult) -> Chart:
     """Bias against quality; without labels, against the cost. Filled: no other method is better in both (Pareto)."""
-    has_quality = result.original.accuracy is not None
-    x, title = ("accuracy", "accuracy, %") if has_quality else ("cost", "texts that the model reads per text")
+    rows: Sequence[Any] = result.language_models or result.methods
+    kind = PERPLEXITY if result.is_of_language_model else ACCURACY if result.original.accuracy else COST
+    values, title, x, x_title, sign = kind
+    y = next(iter(values))
     points: list[dict[str, Any]] = [
-        {
-            "method": row.method,
-            "spread": row.spread.value or 0.0,
-            "accuracy": get_value(row, "accuracy.value"),
-            "cost": row.texts_per_text,
-        }
-        for row in result.methods
+        {"method": row.method} | {name: get_value(row, path) for name, path in values.items()} for row in rows
     ]
     for point in points:
-        sign = 1 if has_quality else -1
         is_better = [
-            other["spread"] <= point["spread"]
-            and sign * other[x] >= sign * point[x]
-            and (other["spread"], other[x]) != (point["spread"], point[x])
+            other[y] <= point[y] and sign * other[x] >= sign * point[x] and (other[y], other[x]) != (point[y], point[x])
             for other in points
         ]
         point["frontier"] = DOMINATED if any(is_better) else "on the frontier"
     return Chart(
         "pareto",
-        "Bias against quality" if has_quality else "Bias against cost",
-        f"Lower and further {'right' if has_quality else 'left'} is better. Filled: no other method is better in both.",
-        "; ".join(f"{point['method']}: spread {point['spread']:.2f}, {title} {point[x]:.1f}" for point in points) + ".",
-        Scatter(
-            points,
-            "method",
-            x,
-            "spread",
-            (title, "spread between countries, points"),
-            lambda row: row["frontier"] != DOMINATED,
-        ),
+        title,
+        f"Lower and further {'right' if sign > 0 else 'left'} is better. Filled: no other method is better in both.",
+        "; ".join(f"{point['method']}: {y} {point[y]:.3g}, {x_title} {point[x]:.1f}" for point in points) + ".",
+        Scatter(points, "method", x, y, (x_title, BIAS[y]), lambda row: row["frontier"] != DOMINATED),
         points,
     )
-
-
-def _list_language_blocks(result: MitigateResult) -> list[ReportBlock]:
-    return [_list_language_models(result), _draw_language_trade_off(result)]
 
 
 def _list_language_models(result: MitigateResult) -> Table:
@@ -267,7 +241,7 @@ def _list_language_models(result: MitigateResult) -> Table:
             Column("model", lambda row: result.models[0].name, on={CARD}, is_text=True),
             Column("method", "method", is_text=True),
             Column("balanced\nscore", "score.value", ".4f"),
-            Column("change (95 % interval)", partial(_say_change, "score_change", 4)),
+            Column("change (95 % interval)", "score_change", "+.4f"),
             Column("perplexity", "perplexity", ".2f"),
             Column("change, %", "perplexity_change.value", "+.1f", on={*TABLES, CARD}, keep=2),
             Column("capitals\nknown, %", "capitals", ".1f"),
@@ -276,20 +250,6 @@ def _list_language_models(result: MitigateResult) -> Table:
         ],
         on=EVERYWHERE,
         most={TERMINAL: SUMMARY_ROWS},
-    )
-
-
-def _draw_language_trade_off(result: MitigateResult) -> Chart:
-    points = [
-        {"method": row.method, "score": row.score.value, "perplexity": row.perplexity} for row in result.language_models
-    ]
-    return Chart(
-        "pareto",
-        "Bias against quality",
-        "Lower and further left is better.",
-        "; ".join(f"{each['method']}: score {each['score']}, perplexity {each['perplexity']}" for each in points) + ".",
-        Scatter(points, "method", "perplexity", "score", ("perplexity of plain texts", "balanced C_w")),
-        points,
     )
 
 

@@ -10,7 +10,7 @@ from geobias.audits.inputs import TextsSettings
 from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Evidence, grade_evidence
-from geobias.report.results import NO_INTERVAL, NOT_SAVED, AuditResult, Interval
+from geobias.report.results import NO_INTERVAL, AuditResult, Interval
 from geobias.report.rows import Effect, Measured, list_tidy_rows, tidy_row
 from geobias.report.tables import is_marked
 
@@ -218,12 +218,6 @@ class MitigateResult(AuditResult):
     """The method to take; null if none helps."""
     notes: list[str] = field(default_factory=list)
     """What a reader must know about labels and models."""
-    time_ratios: Annotated[dict[str, float], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
-    """Time per text by method, divided by that of the original model in the same run. Not saved: times differ."""
-
-    @property
-    def model_identities(self) -> list[ModelIdentity]:
-        return self.models
 
     @property
     def is_of_language_model(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,25 +11,79 @@ import numpy as np
 
 from geobias.audits.find.answers import Outcome, judge_mentions
 from geobias.audits.labels import find_label_tones, read_true_labels
-from geobias.audits.mitigate.design import Method, MitigateDesign, refuse_training
-from geobias.audits.mitigate.measure import MethodAnswers, MitigateAnswers, ModelAnswers, measure_mitigation
-from geobias.audits.mitigate.result import MitigateResult, MitigateSettings
+from geobias.audits.mitigate.design import NEED_LABELS, AlignmentDesign, Method, MitigateDesign
+from geobias.audits.mitigate.measure import (
+    LanguageAnswers,
+    MethodAnswers,
+    MitigateAnswers,
+    ModelAnswers,
+    adjust_language_models,
+    compare_language_models,
+    describe_language_model,
+    measure_mitigation,
+    recommend_language_model,
+)
+from geobias.audits.mitigate.result import ORIGINAL, MitigateResult, MitigateSettings
+from geobias.audits.regions.audit import audit_regions
+from geobias.audits.regions.result import RegionsResult
 from geobias.audits.study import Answers, Models, RunOptions, Study
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.finders import PERSON, Entity
 from geobias.models.huggingface import HuggingFaceClassifier
+from geobias.models.kinds import find_tasks
 from geobias.models.load import load_classifier
 from geobias.models.mitigated import MitigatedClassifier
 from geobias.models.saved_wrappers import describe_wrapper, list_names_to_allow, write_settings
-from geobias.models.scorer import Classifier
+from geobias.models.scorer import Classifier, Scorer
+from geobias.models.sources import PICKLES, SKOPS, is_function_name
 from geobias.models.wrappers import AveragingClassifier, BlindClassifier
 from geobias.report.run_folder import MODELS, RunFolder
 from geobias.report.runs import place_for
 
-TIMED_TEXTS = 200  # of which the time is measured
-REPEATS = 3  # of which the fastest counts: other programs slow down single ones
-SHORTEST_SECONDS = 0.02  # for all timed texts: a shorter time says nothing
+TRAINING_TEMPLATES = 3
+
+
+def check_methods(methods: Sequence[Method], model: Any, *, label: str | None, has_train: bool) -> None:
+    """Refuse to train without labels, or what a name shows to be no Hugging Face model; nothing is loaded."""
+    for method in methods:
+        if method.name in NEED_LABELS and label is None:
+            raise InputError(f"--method {method.label} is trained on true labels. Name their column with --label.")
+    if has_train and all(method.is_wrapper for method in methods):
+        raise InputError("--train has texts to train on, but no --method is trained. Remove it, or add augment.")
+    if not isinstance(model, str | Path):
+        refuse_training(methods, getattr(model, "name", f"A {type(model).__name__}"))
+    name = str(model)
+    is_other_file = name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir()
+    if "://" in name or is_other_file or is_function_name(name):
+        refuse_training(methods, name)
+
+
+def refuse_training(methods: Sequence[Method], model: str) -> None:
+    """For what is no Hugging Face model."""
+    for method in methods:
+        if not method.is_wrapper:
+            raise InputError(
+                f"{model} cannot be trained with {method.label}: only a Hugging Face classifier, given by its id or "
+                "folder, can. Use blind or average:8."
+            )
+
+
+def require_folder(methods: Sequence[Method], out: Any) -> None:
+    for method in methods:
+        if out is None and not method.is_wrapper:
+            raise InputError(f"--method {method.label} trains a model. Name a folder for it with --out.")
+
+
+def check_language_model(model: Any, methods: Sequence[Method]) -> None:
+    """Refuse what `align` is not for: classifiers, and methods for them."""
+    for method in methods:
+        if method.name != "align":
+            raise InputError(f"--method {method.label} is for classifiers, align for language models. Use one kind.")
+    if not isinstance(model, str | Path) or is_function_name(str(model)):
+        raise InputError(f"--method {methods[0].label} trains a language model: give its Hugging Face id or folder.")
+    if find_tasks(model) != ("language model",):
+        raise InputError(f"{model} is a classifier. --method align is for language models: use augment or pair.")
 
 
 class TrainingStudy(Study[Models, Answers, MitigateResult]):
@@ -58,8 +111,7 @@ class MitigateStudy(TrainingStudy[Classifier, MitigateAnswers]):
     """One classifier and what every method makes of it, on the same texts with the same held-out names."""
 
     def __init__(self, design: MitigateDesign, model: Any, options: RunOptions) -> None:
-        super().__init__(options)
-        self.design = design
+        super().__init__(options, design)
         self.source = str(model) if isinstance(model, str | Path) else None
         # What is no name is wrapped at once, which costs nothing; a name is loaded when the study runs.
         self.model = self.source or load_classifier(model)
@@ -118,7 +170,7 @@ class MitigateStudy(TrainingStudy[Classifier, MitigateAnswers]):
         else:
             model = self._train(method, classifier)
         answers = self._score(model, len(classifier.labels))
-        return MethodAnswers(method, answers, folder or None, texts_per_text, self._time(classifier, model), allow)
+        return MethodAnswers(method, answers, folder or None, texts_per_text, allow)
 
     def _wrap(self, method: Method, classifier: Classifier) -> MitigatedClassifier:
         wrapper: MitigatedClassifier = BlindClassifier(classifier, self.design.reader)
@@ -201,16 +253,73 @@ class MitigateStudy(TrainingStudy[Classifier, MitigateAnswers]):
             hits.append([outcome == Outcome.RECALL for outcome in judge_mentions(text, spans, entities)])
         return hits
 
-    def _time(self, classifier: Classifier, model: Classifier) -> float | None:
-        """Time per text, divided by that of the original model; None for servers, and if it is too short to measure."""
-        if classifier.paid:
-            return None
-        texts = list(dict.fromkeys(self.design.texts.texts))[:TIMED_TEXTS]
-        fastest = [np.inf, np.inf]
-        for _ in range(REPEATS):
-            for k, each in enumerate((classifier, model)):
-                self.design.reader.forget()  # finding people is part of the cost
-                start = time.perf_counter()
-                each.score(texts)
-                fastest[k] = min(fastest[k], time.perf_counter() - start)
-        return fastest[1] / fastest[0] if fastest[0] > SHORTEST_SECONDS else None
+
+class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers]]):
+    """The original language model and what every method makes of it. All models are kept in the folder of the run."""
+
+    def __init__(self, design: AlignmentDesign, model: str, options: RunOptions) -> None:
+        super().__init__(options, design)
+        self.model = model
+
+    def settings(self) -> MitigateSettings:
+        return self.design.settings_for(self.model)
+
+    def ask(self, scorers: Sequence[Scorer]) -> list[LanguageAnswers]:
+        """Each model is made and loaded when its turn comes, since all of them may not fit into memory."""
+        folders = [self._train(method) for method in self.design.methods]
+        names = [ORIGINAL, *(method.subfolder for method in self.design.methods)]
+        return [self._audit(model, name) for model, name in zip([self.model, *map(str, folders)], names, strict=True)]
+
+    def measure(self, answers: list[LanguageAnswers]) -> MitigateResult:
+        before, *others = answers
+        pairs = zip(self.design.methods, others, strict=True)
+        rows = adjust_language_models([compare_language_models(method, before, after) for method, after in pairs])
+        return MitigateResult(
+            settings=self.settings(),
+            models=[each.audit.model for each in answers],
+            counts=self.design.count(),
+            language_models=[describe_language_model(ORIGINAL, before), *rows],
+            recommended=recommend_language_model(rows),
+            work={"models": len(answers)},
+        )
+
+    def _train(self, method: Method) -> Path:
+        """Train a method's model, or resume its training."""
+        from geobias.models.training.alignment import AlignmentSettings, align_language_model  # imports torch
+
+        train, options = self.design.split.train, self.options
+        strength = AlignmentSettings.strength if method.strength is None else method.strength
+        return align_language_model(
+            self.model,
+            AlignmentSettings(strength, self.design.epochs, seed=self.design.seed),
+            regions=[region.in_sentence for region in train.regions],
+            words=[word.word for word in train.words],
+            templates=train.templates[:TRAINING_TEMPLATES],
+            replay_texts=list(self.design.replay.texts),
+            out=self.models / method.subfolder,
+            device=options.device,
+            progress=options.progress,
+        )
+
+    def _audit(self, model: str, name: str) -> LanguageAnswers:
+        from geobias.models.training.word_scores import pseudo_perplexity, share_of_capitals_known  # imports torch
+
+        held_out, options = self.design.split.held_out, self.options
+        audit = audit_regions(
+            model,
+            cities=0,
+            countries=[region.id for region in held_out.regions],
+            words=list(held_out.words),
+            templates=held_out.templates[0],
+            placebo=False,
+            paraphrases=0,
+            device=options.device,
+            out=self.models / f"audit-{name}",
+            progress=options.progress,
+        )
+        assert isinstance(audit, RegionsResult)  # of one model
+        return LanguageAnswers(
+            audit,
+            pseudo_perplexity(model, self.design.test_texts.texts, device=options.device),
+            share_of_capitals_known(model, device=options.device),
+        )

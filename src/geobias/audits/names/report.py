@@ -10,14 +10,13 @@ from geobias.audits.inputs import describe_copies, list_copies
 from geobias.audits.names import tables
 from geobias.audits.names.blocks import draw_alike_chart, draw_correlation_chart, draw_heat_map, show_examples
 from geobias.audits.names.cautions import describe_held_fixed
+from geobias.audits.names.headline import say_headline
 from geobias.audits.names.result import ClassifierReading, FinderSpans, NamesResult, make_delta_family, make_families
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.measures.correlation import FEWEST_DRAWS
 from geobias.measures.estimates import Estimate
 from geobias.models.finders import EMBEDDED_FINDER
 from geobias.report.declarations import ByModel, Report, ReportBlock, Table, say_left_out
-from geobias.report.findings import Finding
-from geobias.report.headlines import name_model
 from geobias.report.number_tree import (
     ANY_NUMBER,
     NOT_NEGATIVE,
@@ -31,9 +30,9 @@ from geobias.report.number_tree import (
 from geobias.report.page.bars import make_scale_chart
 from geobias.report.page.blocks import CardText, Chart
 from geobias.report.page.effect_blocks import make_effect_chart
-from geobias.report.sentences import format_number
 from geobias.report.tables import is_marked, listed
-from geobias.world.places import add_article
+
+__all__ = ["list_gate_numbers", "make_report", "overlay_runs", "say_headline"]
 
 MEANING = (
     "Δ is the mean of p(positive) - p(negative), from -100 to +100 points, minus the same on the original texts; the "
@@ -324,29 +323,3 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
         colour="classifier",
         title="Δ against the mean of countries, points",
     )
-
-
-def say_headline(result: NamesResult, answer: Finding, details: Sequence[Finding]) -> str:
-    name, texts = name_model(answer.model), f"{result.counts.texts_with_names:,} texts"
-    what = "judges a text differently when people in it have names from another country"
-    if answer.evidence == "none":
-        return f"No sign that {name} {what}: none of {result.counts.countries} countries stands out."
-    if answer.evidence == "not testable":
-        return f"These {texts} cannot tell whether {name} {what}."
-    sized = [each for each in ([answer] if answer.subject else details) if each.size and each.subject]
-    if answer.evidence == "suggestive" or not sized:
-        return (
-            f"Perhaps {name} {what}, but it is not certain: chance, or how common, long or rare the names are, may be "
-            "the reason."
-        )
-    largest = max(sized, key=lambda each: abs(each.size.value if each.size else 0))
-    assert largest.size is not None
-    number = format_number(abs(largest.size.value))
-    country = add_article(largest.subject or "")
-    side = {"better": "kinder", "worse": "harsher"}.get(largest.valence or "", largest.direction or "apart")
-    effect = f"scores them {number} points (of 200) {side} than with the average country's"
-    if largest.size.unit != "points":
-        degree = "more" if largest.direction == "higher" else "less"
-        effect = f"gives one answer {number} % {degree} often than with the average country's"
-    more = f" It is the largest of {len(sized)} differences that stand out." if len(sized) > 1 else ""
-    return f"Give the people in {texts} names from {country}, and {name} {effect}.{more}"
