@@ -34,7 +34,7 @@ from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family
 from geobias.report.number_tree import SHARE, GateNumber, model_names, tree_number
 from geobias.report.page.blocks import CardText, Chart, Row, WorldMap
-from geobias.report.page.charts import Valence, dots
+from geobias.report.page.charts import DotPlot, Valence, dots
 from geobias.report.page.effect_blocks import Difference, make_effect_map, title_differences
 from geobias.report.results import Interval
 from geobias.report.tables import listed, signed
@@ -144,7 +144,7 @@ def _draw_countries(result: FindResult, number: int, family: Shares) -> Chart:
 
 def _draw_dots(
     result: FindResult, family: Shares, rows: Sequence[Row], label: str, valence: Valence | None = None
-) -> Row:
+) -> DotPlot:
     """Recalls around the mean of countries."""
     mean = next(entry.recall.value or 0 for entry in result.finders if entry.model == family.model.name)
     order = [row[label] for row in rows]

@@ -142,7 +142,7 @@ def _draw_scale(chart_id: str, result: NamesResult, entry: ClassifierReading) ->
     family = make_delta_family(result, entry)
     if not entry.has_delta or not family.effects or family.first.p_adjusted is None:
         return None
-    floors = [row.noise_floor for row in family.effects if row.noise_floor is not None]
+    floors = [row.noise_floor for row in result.list_deltas(entry.model) if row.noise_floor is not None]
     renamed = [abs(row.against_originals.value) for row in family.effects if row.against_originals.value is not None]
     key = entry.model, None
     smallest = next((row.value for row in result.smallest_effects if (row.model, row.label) == key), None)

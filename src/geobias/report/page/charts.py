@@ -165,7 +165,8 @@ class DotPlot:
         say, low, high = self.format_value, row.get("low"), row.get("high")
         if row["value"] is None:
             return "no data"
-        return say(row["value"]) + (f" ({say(low)} to {say(high)})" if with_interval and low is not None else "")
+        has_bounds = with_interval and low is not None and high is not None
+        return say(row["value"]) + (f" ({say(low or 0)} to {say(high or 0)})" if has_bounds else "")
 
     @cached_property
     def format_value(self) -> Callable[[float], str]:
