@@ -61,10 +61,7 @@ def test_a_file_of_the_same_name_comes_first(declare: list[EntryPoint], own_modu
 
 
 def test_what_cannot_be_used_is_one_line(declare: list[EntryPoint], own_module: None) -> None:
-    declare += [EntryPoint("twice", f"other_package:{name}", extensions.SCORERS) for name in ("judge", "find")]
     declare.append(EntryPoint("absent", "no_such_package:score", extensions.SCORERS))
-    with pytest.raises(geobias.InputError, match=r"Several packages declare 'twice' in geobias\.scorers"):
-        geobias.load_classifier("twice")
     with pytest.raises(geobias.InputError, match="There is no module 'no_such_package'"):
         geobias.load_classifier("absent")
 
@@ -123,15 +120,13 @@ def declare_audit(folder: Path, package: str, audit: str) -> None:
 def test_audits_that_cannot_be_used_do_not_break_the_others(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import no_such_module\n")
     (tmp_path / "mine.py").write_text("def export() -> None:\n    print('mine')\n")
-    for package, audit in {"broken": "broken", "mine": "export", "first": "twice", "second": "twice"}.items():
+    for package, audit in {"broken": "broken", "mine": "export"}.items():
         declare_audit(tmp_path, package, audit)
     done = use(tmp_path, tmp_path, "--version")
     assert done.returncode == 0 and done.stdout == f"geobias {geobias.__version__}\n"
     assert sorted(done.stderr.splitlines(), key=str.casefold) == [
         "geobias: The audit 'broken' of another package cannot be loaded: No module named 'no_such_module'",
         "geobias: The audit 'export' of another package cannot be loaded: geobias has a command of this name",
-        "geobias: The audit 'twice' is left out. Several packages declare 'twice' in geobias.audits: first 1.0, second "
-        "1.0. Uninstall all but one.",
     ]
     done = use(tmp_path, tmp_path, "export", "nowhere")
     assert done.returncode == 2 and "nowhere has no finished run" in done.stderr and not done.stdout

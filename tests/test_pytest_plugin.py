@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from geobias import pytest_plugin
 from tests.audits.gate.results import names_result, save_run
 
 pytest_plugins = ["pytester"]
@@ -99,9 +97,3 @@ def test_a_project_without_gates_pays_nothing(tmp_path: Path) -> None:
     code = "import sys, geobias.pytest_plugin; print([m for m in ('numpy', 'torch', 'pandas') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.strip() == "[]"
-
-
-def test_the_hook_is_one_that_old_versions_of_pluggy_know() -> None:
-    """`wrapper` came with pluggy 1.2: an older one stops pytest in every project where geobias is installed."""
-    options = getattr(pytest_plugin.pytest_runtest_call, "pytest_impl")  # noqa: B009
-    assert not options.get("wrapper") and not inspect.isgeneratorfunction(pytest_plugin.pytest_runtest_call)

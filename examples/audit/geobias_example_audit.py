@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from geobias.audits.study import RunOptions, Study, execute
+from geobias.audits.study import finish  # an audit that asks models has a `Study`
 from geobias.report.findings import Finding
 from geobias.report.results import AuditResult
 
@@ -20,22 +20,12 @@ class SpellingResult(AuditResult):
     countries: list[Spelling]  # a list of rows: it is in every table, in CSV, to_frame and the paths of a gate
 
 
-class SpellingStudy(Study):
-    audit = "spelling"
-
-    def ask(self, scorers):  # of an audit of models, `load(device, dtype)` returns these
-        return [Spelling(name, sum(map(str.isalpha, name))) for name in self.design["countries"]]
-
-    def measure(self, answers):
-        return SpellingResult(settings=self.settings(), countries=answers)
-
-
 def audit_spelling(countries: list[str], *, out: str | None = None) -> SpellingResult:
     """Count the letters of names of countries."""  # Parameters in numpydoc's form become the help of the options
-    return execute(SpellingStudy(RunOptions(out=out), {"countries": countries}))
+    rows = [Spelling(name, sum(map(str.isalpha, name))) for name in countries]
+    return finish(SpellingResult(settings={"countries": countries}, countries=rows), out)
 
 
 def list_findings(result):
-    longest = max(result.countries, key=lambda row: row.letters).place
-    text = {"sentence": f"{longest} is the longest name.", "limit": "Letters are no bias.", "next_step": "None."}
-    return [Finding(audit="spelling", model="alphabet", question="Which name is longest?", **text)]
+    text = f"{max(result.countries, key=lambda row: row.letters).place} is the longest name."
+    return [Finding(audit="spelling", model="", question="", sentence=text, limit="", next_step="")]

@@ -31,7 +31,7 @@ def change(folder: Path, **fields: Any) -> None:
 
 
 def test_a_run_is_read_as_it_was_measured(folder: Path) -> None:
-    run = read_run(folder, ["downstream"])
+    run = read_run(folder)
     assert run.result.counts.places == 2 and run.result.to_dict() == json.loads((folder / "results.json").read_text())
     assert run.description.work == {"texts_scored": 2, "prefixed_texts_scored": 50}
 
@@ -48,8 +48,3 @@ def test_damaged_results_are_refused(folder: Path, fields: dict[str, Any]) -> No
     change(folder, **fields)
     with pytest.raises(geobias.InputError, match=r"results\.json is damaged \(.+\)\. Run the audit again"):
         read_run(folder)
-
-
-def test_a_run_of_another_audit_is_refused(folder: Path) -> None:
-    with pytest.raises(geobias.InputError, match=r"is a run of `geobias downstream`\. Pass a run of `geobias names`"):
-        read_run(folder, ["names"])

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import geobias
 from geobias import cli, extensions
-from geobias.audits.registry import BUNDLED, audits_with, get_audit, list_audits
+from geobias.audits.registry import BUNDLED, get_audit, list_audits
 from geobias.audits.show_results import View, show_result
 from geobias.report.results import AuditResult
 
@@ -67,8 +67,6 @@ def test_every_audit_of_the_registry_has_its_parts() -> None:
         assert issubclass(audit.result_type, AuditResult)
         assert callable(audit.function)
         assert callable(audit.load("findings", "list_findings"))
-    assert {"regions", "names", "downstream"} <= set(audits_with("compare", "compare_runs"))
-    assert {"regions", "names", "downstream", "find"} <= set(audits_with("report", "list_gate_numbers"))
 
 
 def test_an_unknown_audit_is_refused() -> None:

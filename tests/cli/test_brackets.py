@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
 import typer
 
-from geobias import progress
 from geobias.cli import format_error, make_app
 from geobias.errors import InputError
 from geobias.report.tables import console
@@ -51,19 +48,3 @@ def test_every_help_keeps_what_is_in_brackets(run: Run, monkeypatch: pytest.Monk
             assert code == 0 and [match for match in expected if match not in shown] == [], name
             seen += len(expected)
     assert seen >= 4
-
-
-def test_every_extra_exists() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    named = {EXTRA.search(message)[0][8:-1] for message in MESSAGES}  # type: ignore[index]
-    assert named <= extras.keys()
-
-
-def test_progress_keeps_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rich.console import Console
-
-    screen = io.StringIO()
-    monkeypatch.setattr(progress, "make_console", lambda: Console(file=screen, force_terminal=True, width=120))
-    with progress._bar("my[v2]/model", 2) as advance:
-        advance(2)
-    assert "my[v2]/model" in screen.getvalue()

@@ -125,16 +125,6 @@ def test_other_weights_under_the_same_name_are_other_settings(
     assert code == 2 and "other models" in err
 
 
-def test_a_folder_of_something_else_is_not_touched(run: Run, small_models: dict[str, Path], words: Path) -> None:
-    Path("thesis").mkdir()
-    Path("thesis/chapter.txt").write_text("years of work")
-    code, _, err = run("regions", small_models["bert"], *FEW, "--words", words, "--out", "thesis")
-    assert code == 2 and "not a geobias run" in err
-    assert os.listdir("thesis") == ["chapter.txt"]
-    code, _, err = run("regions", small_models["bert"], *FEW, "--words", words, "--out", "thesis/chapter.txt")
-    assert code == 2 and "is a file" in err
-
-
 @pytest.mark.slow
 def test_out_may_be_written_in_odd_ways(run: Run, small_models: dict[str, Path], words: Path, tmp_path: Path) -> None:
     """Through a folder that is not there yet, through a link, as the empty folder one stands in."""
@@ -155,85 +145,10 @@ def test_out_may_be_written_in_odd_ways(run: Run, small_models: dict[str, Path],
 
 
 @pytest.mark.slow
-def test_what_the_user_put_beside_a_run_stays(run: Run, small_models: dict[str, Path], words: Path) -> None:
-    command = ("regions", small_models["bert"], *FEW, "--words", words, "--out", "here")
-    assert run(*command)[0] == 0
-    Path("here/notes.txt").write_text("mine")
-    assert run(*command)[0] == 0
-    assert Path("here/notes.txt").read_text() == "mine"
-
-
-@pytest.mark.slow
-def test_several_runs_go_only_where_nothing_else_is(run: Run, small_models: dict[str, Path], words: Path) -> None:
-    command = ("regions", small_models["bert"], *FEW, "--words", words, "--score", "aul,pll", "--out")
-    Path("thesis").mkdir()
-    Path("thesis/chapter.txt").write_text("years of work")
-    for place, content in (("thesis", None), ("odd", "[]"), ("broken", "{bad")):
-        if content is not None:
-            Path(place).mkdir()
-            Path(place, "index.json").write_text(content)
-        code, _, err = run(*command, place)
-        assert code == 2 and err.count("\n") == 1, err
-    assert run(*command, "both")[0] == 0 and run(*command, "both")[0] == 0
-    code, _, err = run("regions", small_models["bert"], *FEW, "--words", words, "--out", "both")
-    assert code == 2 and "several finished runs" in err
-
-
-@pytest.mark.slow
 def test_a_reader_who_leaves_early_is_no_failure(small_models: dict[str, Path], words: Path, tmp_path: Path) -> None:
     command = f"{sys.executable} -m geobias.cli regions {small_models['bert']} {' '.join(FEW)} --words {words}"
     piped = f"set -o pipefail; {command} --out {tmp_path / 'here'} | head -1"
     assert subprocess.run(["bash", "-c", piped], capture_output=True).returncode == 0
-
-
-def run_in_shell(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A run of a function of one's own, as a process with `environment`; its charts are drawn."""
-    (folder / "own.py").write_text("def length(texts):\n    return [-len(text) / 8 for text in texts]\n")
-    line = f"{sys.executable} -m geobias.cli regions own:length --cities 0 {' '.join(SCORE_ONLY)} {command}"
-    places = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return subprocess.run(
-        ["bash", "-c", line],
-        cwd=folder,
-        env=os.environ | places | environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-
-
-@posix_only
-@pytest.mark.slow
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_standard_streams(words: Path, tmp_path: Path, closed: str) -> None:
-    done = run_in_shell(f"--countries FR,DE,NG,KE --words {words.name} --out here {closed}", tmp_path)
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert "<svg" in (tmp_path / "here/report.html").read_text(encoding="utf-8")
-
-
-@posix_only
-@pytest.mark.slow
-def test_an_ascii_locale(tmp_path: Path) -> None:
-    (tmp_path / "wörter.txt").write_text("naïve\nkind\n", encoding="utf-8")
-    ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    command = "--countries 'São Tomé,Türkiye,FR,DE' --words wörter.txt --out läufe"
-    done = run_in_shell(command, tmp_path, **ascii_locale)
-    assert (done.stderr, done.returncode) == ("", 0) and "läufe/report.html" in done.stdout
-    results = json.loads((tmp_path / "läufe/results.json").read_text(encoding="utf-8"))
-    assert {"Sao Tome and Principe", "Turkey"} <= {region["name"] for region in results["regions"]}
-    assert "naïve" in (tmp_path / "läufe/tables/words.csv").read_text(encoding="utf-8")
-    code = "from geobias.world.places import invent_places as invent; print(*invent(['Peru'] * 9, 9))"
-    invent = [subprocess.run([sys.executable, "-c", code], env=os.environ | each, capture_output=True, check=True)
-              for each in (ascii_locale, {"PYTHONUTF8": "1"})]  # fmt: skip
-    assert invent[0].stdout == invent[1].stdout  # in Python, too, data are read alike in every locale
-
-
-def test_numbers_are_whole_on_a_narrow_terminal(
-    run: Run, small_models: dict[str, Path], words: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    _, out, _ = run("regions", small_models["bert"], *FEW, *SCORE_ONLY, "--words", words)
-    assert "…" not in out and "Countries of one" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
@@ -260,10 +175,6 @@ def test_bad_input_is_one_line_and_exit_code_2(run: Run, arguments: tuple[str, .
     assert out == "" and message in err
     assert err.count("\n") == 1 and "Traceback" not in err
     assert not Path("here").exists()
-
-
-def test_an_unknown_option_is_exit_code_2(run: Run) -> None:
-    assert run("regions", "--no-such-option")[0] == 2
 
 
 def test_debug_shows_where_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,18 +252,6 @@ def test_a_damaged_store_is_named_and_scored_again(
     assert code == 0 and "is damaged" in caplog.text
     assert json.loads(Path("here/run.json").read_text())["work"]["sentences_scored"] == 18
     assert json.loads(Path("here/results.json").read_text())["regions"] == first
-
-
-@pytest.mark.slow
-def test_the_embedded_model_is_the_default(run: Run) -> None:
-    code, out, _ = run("regions", "--cities", "0", "--countries", "FR,DE", "--json", "--words", _two_words())
-    assert code == 0 and json.loads(out)["model"]["name"] == "embedded/lm"
-
-
-def _two_words() -> Path:
-    path = Path("two.txt")
-    path.write_text("kind\nrude\n", encoding="utf-8")
-    return path
 
 
 def test_the_models_inside_are_listed(run: Run) -> None:

@@ -151,30 +151,9 @@ def test_a_function_cannot_make_a_failure_look_like_success(
     assert run("gate", "here", "--rule", "names.a.delta.worst < 2")[0] == 2  # no run: the gate does not pass
 
 
-def test_other_code_that_exits_is_no_success_either(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as a library that a spaCy pipeline brings along."""
-    monkeypatch.setattr("spacy.util.is_package", lambda name: sys.exit(0))
-    Path("texts.txt").write_text("Mary is late.\n", encoding="utf-8")
-    code, _, err = run("names", "--texts", "texts.txt", "--finder", "anything")
-    assert code == 3 and "called exit() before the command finished (SystemExit: 0)" in err
-
-
 STUBBORN = '''
-"""A model that swallows interrupts, and one that works in processes of its own."""
+"""A model that works in processes of its own."""
 import multiprocessing
-import time
-from pathlib import Path
-
-def wait(name):
-    Path(name).touch()
-    while True:
-        time.sleep(0.01)
-
-def swallow(texts):
-    try:
-        wait("waiting")
-    except:
-        wait("swallowed")
 
 def length(text):
     return -float(len(text))
@@ -183,36 +162,6 @@ def pooled(texts):
     with multiprocessing.get_context("fork").Pool(2) as pool:
         return pool.map(length, texts)
 '''
-
-
-@pytest.mark.slow
-def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, own_store: Path) -> None:
-    (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")
-    code = "import sys; from geobias import cli; cli.SECONDS_BETWEEN_INTERRUPTS = 0.0; cli.main()"
-    command = [sys.executable, "-c", code, "regions", "stubborn:swallow", *COUNTRIES]
-    process = start(command, tmp_path)
-    process.send_signal(signal.SIGTERM)
-    wait_for(tmp_path / "swallowed", process)
-    process.send_signal(signal.SIGTERM)
-    out, err = process.communicate()
-    assert process.returncode == 143 and out == "" and err.strip() == f"geobias: {STOPPED.format(' by SIGTERM')}"
-
-
-def test_a_signal_that_reaches_a_child_at_once_ends_it() -> None:
-    """It waits until the child has the default handlers; a Python handler that the fork clears would lose it."""
-    code = (
-        "import os, signal, time\n"
-        # Hooks run in the order of registration: this signal comes before geobias restores the handlers.
-        "os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
-        "from geobias.cli import StopSignals\n"
-        "with StopSignals():\n"
-        "    child = os.fork()\n"
-        "    if child == 0:\n"
-        "        time.sleep(60)\n"
-        "    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGTERM\n"
-        "    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from geobias.integrations import hugging_face
 from geobias.integrations.every_eval_ever import export_run
 from geobias.integrations.hugging_face import HEADING
 from geobias.integrations.mlflow import list_metrics, log_run
-from geobias.integrations.recorded_answers import RecordedClassifier, RecordedScorer, make_recorded_model
+from geobias.integrations.recorded_answers import RecordedClassifier, make_recorded_model
 from geobias.models.answers import ANSWER_SETS, FunctionDecider
 from geobias.models.scorer import ModelIdentity
 from geobias.texts.input_table import read_table
@@ -177,10 +177,9 @@ def test_a_hub_that_cannot_be_reached(run: Run, regions: geobias.RegionsResult) 
 
 
 def test_recorded_answers_refuse_texts_without_an_answer() -> None:
-    assert RecordedScorer("m", {"a": -1.0}).score(["a"]).tolist() == [[-1.0]]
     assert RecordedClassifier("m", ["x", "y"], {"a": "y"}).score(["a"]).tolist() == [[0.0, 1.0, 0.0]]
     with pytest.raises(geobias.InputError, match="m has no answer to 1 text"):
-        RecordedScorer("m", {}).score(["a"])
+        RecordedClassifier("m", ["x", "y"], {}).score(["a"])
 
 
 def test_a_file_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ import geobias
 from geobias.audits.reports import list_summary_numbers
 from geobias.integrations.every_eval_ever import export_run
 from geobias.texts.user_texts import read_texts
-from tests.conftest import Run, build_small_model, sign_results
-from tests.integrations.runs import COUNTRIES, DRAWS, LABELS, REGIONS, TEXTS, judge, save_names, save_regions
+from tests.conftest import Run, sign_results
+from tests.integrations.runs import COUNTRIES, DRAWS, LABELS, TEXTS, judge, save_names, save_regions
 
 pytestmark = pytest.mark.integrations
 
@@ -83,41 +83,6 @@ def test_an_answer_without_a_label() -> None:
     assert {answer: find_label(answer, prompt) for answer in answers} == answers
 
 
-def test_lm_eval_gives_the_numbers_of_the_command_line(tmp_path: Path, run: Run) -> None:
-    pytest.importorskip("lm_eval")
-    model = build_small_model("gpt2", tmp_path / "tiny-gpt2")
-    folder = subprocess.run(
-        [sys.executable, "-m", "geobias.integrations.lm_eval_tasks"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "lm_eval", "--model", "hf", "--device", "cpu", "--batch_size", "32"),
-            *("--model_args", f"pretrained={model},dtype=float32", "--output_path", str(tmp_path / "out")),
-            *("--include_path", folder, "--tasks", "geobias_regions"),
-            *("--metadata", json.dumps({"countries": ",".join(REGIONS)})),
-        ],
-        env={**os.environ, "HF_DATASETS_OFFLINE": "1"},
-        check=True,
-    )
-    (file,) = (tmp_path / "out").rglob("results_*.json")
-    metrics = json.loads(file.read_text(encoding="utf-8"))["results"]["geobias_regions"]
-    code, _, err = run(
-        *("regions", model, "--score", "sum", "--cities", "0", "--countries", ",".join(REGIONS)),
-        *("--no-placebo", "--paraphrases", "0", "--out", "regions"),
-    )
-    assert code == 0, err
-    earth = json.loads(Path("regions/results.json").read_text(encoding="utf-8"))["regions"][0]
-    balanced = earth["c_w_balanced"]
-    expected = {
-        "c_w_balanced": balanced["value"],
-        "c_w_balanced_low": balanced["low"],
-        "c_w_balanced_high": balanced["high"],
-        "c_w_paper": earth["c_w_paper"]["value"],
-    }
-    # Float32 rounds in another order in batches of another size.
-    assert {name: metrics[f"{name},none"] for name in expected} == pytest.approx(expected, rel=1e-4)
-
-
 @pytest.fixture
 def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """MLflow with a store of files, which its small package has without a database."""
@@ -155,13 +120,13 @@ def test_several_runs_in_one_run_of_mlflow(mlflow: Any, tmp_path: Path) -> None:
     from geobias.integrations.mlflow import log_run
 
     first, second = save_names(tmp_path / "names"), save_regions(tmp_path / "regions")
-    other = save_names(tmp_path / "other" / "names")
+    other = save_names(tmp_path / "other")
     with mlflow.start_run() as active:
         for result in (first, second, other):
             log_run(result)
     parameters = mlflow.get_run(active.info.run_id).data.params
     names = {name.split("/")[1]: value for name, value in parameters.items() if name.endswith("/audit")}
-    assert names == {"names": "names", "regions": "regions", "names-2": "names"}
+    assert names == {"names": "names", "regions": "regions", "other": "names"}
     for name in names:
         assert "results.json" in list_artifacts(mlflow, active.info.run_id, f"geobias/{name}")
 
@@ -185,24 +150,6 @@ def test_mlflow_gets_no_texts(mlflow: Any, tmp_path: Path) -> None:
     assert {"results.json", "report.html"} <= set(files) and "secrets.csv" not in files
     assert not any(b"A secret." in content for content in files.values())
     assert not any(name.endswith(".parquet") for name in files)
-
-
-def test_the_evaluator_of_mlflow(mlflow: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="mlflow.models.evaluate imports it")
-    import pandas as pd
-
-    expected = save_names(tmp_path / "names")
-    options = {"labels": LABELS, "countries": COUNTRIES, "draws": DRAWS}
-    with mlflow.start_run():
-        evaluation = mlflow.models.evaluate(
-            lambda frame: judge(list(frame["body"])),
-            pd.DataFrame({"body": TEXTS}),
-            model_type="text",
-            evaluators="geobias",
-            evaluator_config={"column": "body", **options},
-        )
-    for number in list_summary_numbers(expected):
-        assert evaluation.metrics[".".join(("names", "model", *number.parts[2:]))] == number.value
 
 
 def test_a_dataset_by_name(tmp_path: Path) -> None:

@@ -340,13 +340,6 @@ def test_a_file_that_a_card_or_a_junit_file_was_pasted_into_is_the_users(run: Ru
         assert code == 2 and "not written by geobias" in err and Path(name).read_text() == content
 
 
-@posix_only
-def test_a_card_does_not_go_into_a_pipe(run: Run, finished: Path) -> None:
-    os.mkfifo("pipe")
-    code, _, err = run("export", "run", "--out", "pipe")
-    assert code == 2 and "is not a file" in err
-
-
 def test_a_page_does_not_go_into_another_run(run: Run, finished: Path, tmp_path: Path) -> None:
     regions(tmp_path / "other")
     before = tree(tmp_path / "other")
@@ -392,36 +385,3 @@ def test_messages_about_folders_that_are_not_ours(tmp_path: Path) -> None:
     (run.path / "run.json").write_text(json.dumps({"schema_version": 1, "settings": SETTINGS}))
     with pytest.raises(InputError, match="written by an earlier version"):
         run.check()
-    (run.path / "run.json").write_text(
-        json.dumps({"schema_version": 1, "settings": SETTINGS, "files": ["figures/a.svg"]})
-    )
-    (run.path / "figures").write_text(MINE)
-    with pytest.raises(InputError, match="is a file, but geobias needs a folder"), run.stage() as staging:
-        (staging / "figures").mkdir()
-        (staging / "figures/a.svg").write_text("new")
-        run.move_in(staging)
-    assert (run.path / "run.json").exists() and (run.path / "figures").read_text() == MINE
-
-
-@pytest.mark.slow
-def test_a_model_may_be_named_like_a_part_of_a_run(run: Run, small_models: dict[str, Path], tmp_path: Path) -> None:
-    for name in ("model", "tables"):
-        (tmp_path / name).symlink_to(small_models["bert"])
-    Path("words.txt").write_text("kind\nhonest\nloud\n")
-    command = (
-        "regions",
-        "model",
-        "tables",
-        "--cities",
-        "0",
-        "--countries",
-        "FR,DE",
-        "--words",
-        "words.txt",
-        *SCORE_ONLY,
-        "--out",
-        "two",
-    )
-    for _ in range(2):
-        code, _, err = run(*command)
-        assert code == 0, err

@@ -12,7 +12,6 @@ import pytest
 import geobias
 from geobias.audits.compare.result import WORDS
 from geobias.report.findings import Size
-from geobias.report.glossary import TERMS, find_term, split_terms
 from geobias.report.results import from_json, to_json
 from geobias.report.size_words import grade_size
 from tests.report.pages import finding
@@ -53,30 +52,6 @@ def test_only_differences_are_said_to_be_large_or_small() -> None:
     assert finding(role="caution", p=0.001, size=size).label_with_size == "caution"
     assert finding(p=0.001, size=Size(0.2, None, None, "C_w")).label_with_size == "clear"
     assert finding(p=0.001, size=None).size_word is None
-
-
-def test_points_have_one_meaning() -> None:
-    """Of Δ, from -100 to +100; hundredths of a probability or share are percentage points."""
-    points, percentage_points = find_term("points"), find_term("percentage points")
-    assert points is not None and percentage_points is not None and points.id != percentage_points.id
-    assert "-100 to +100" in points.definition and "probability or a share" in percentage_points.definition
-    assert [term and term.id for _, term in split_terms("Δ in points; accuracy in percentage points")] == [
-        "delta", None, "points", None, "percentage-points",
-    ]  # fmt: skip
-    lines = [
-        line
-        for term in TERMS
-        for line in (term.definition, term.note)
-        if re.search(r"(?<!percentage )points of (a )?(probability|share|accuracy|recall)", line)
-    ]
-    assert lines == []
-
-
-def test_no_module_speaks_of_points_of_a_probability() -> None:
-    wrong = re.compile(r"(?<!percentage )points of (a )?(probability|accuracy|capitals|recall)|points of 100")
-    source = Path(geobias.__file__).parent
-    texts = {path: path.read_text(encoding="utf-8") for path in [*source.rglob("*.py"), *source.rglob("*.js")]}
-    assert [path.name for path, text in texts.items() if wrong.search(text)] == []
 
 
 UNSIZED = {  # of cautions, of runs without a test, and distances

@@ -1,15 +1,21 @@
+"""Numbers and lists in tables and sentences."""
+
 from __future__ import annotations
 
 import csv
 import io
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import geobias
 from geobias.measures.estimates import Estimate
 from geobias.report.declarations import Column
 from geobias.report.results import NO_INTERVAL, Interval
 from geobias.report.runs import slug
+from geobias.report.sentences import format_number, say_missed
 from geobias.report.tables import csv_text, digits
 
 
@@ -49,6 +55,22 @@ def test_digits(value: float | None, factor: float, shown: str) -> None:
 )
 def test_model_names_as_folders(name: str, folder: str) -> None:
     assert slug(name) == folder
+
+
+def test_what_could_be_missed_is_never_less_than_what_was() -> None:
+    assert say_missed("24 texts", 3.0, [1.8, -2.0], format_number) == (
+        " With these 24 texts a difference under 3.0 could be missed."
+    )
+    assert "under 5.0 could" in say_missed("24 texts", 3.0, [1.8, -5.0], format_number)
+    assert say_missed("24 texts", None, [1.8], format_number) == say_missed("words", 0.0, [], format_number) == ""
+
+
+def test_sentences_and_tables_print_adjusted_p_values_only() -> None:
+    """The same test must not have one p in a caution and another in the table beside it."""
+    raw = re.compile(r"format_p\((\w+\.)+p\)|format_evidence\([^()]+, (\w+\.)+p[,)]|\{(\w+\.)*difference\.p:")
+    source = Path(geobias.__file__).parent
+    modules = [path for path in source.rglob("*.py") if path.parent.name != "regions"]
+    assert [path.name for path in modules if raw.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_a_column_shows_an_estimate_with_its_interval() -> None:

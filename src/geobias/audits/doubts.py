@@ -156,16 +156,9 @@ def list_constant_answers(answers: Mapping[str, tuple[np.ndarray, np.ndarray]]) 
 
 def varies(values: np.ndarray) -> bool:
     """Whether any label's values differ between two texts; NaN is no answer."""
-    first = np.full(values.shape[-1], np.nan)
-    for text in values:  # may be on disk, and most models vary within the first few
-        rows = np.reshape(text, (-1, values.shape[-1]))
-        for k in range(len(first)):
-            known = rows[~np.isnan(rows[:, k]), k]
-            if np.isnan(first[k]) and len(known):
-                first[k] = known[0]
-            if (np.abs(known - first[k]) > SMALLEST_CHANGE).any():
-                return True
-    return False
+    rows = values.reshape(-1, values.shape[-1])
+    highest, lowest = (find.reduce(rows, initial=np.nan) for find in (np.fmax, np.fmin))
+    return bool((highest - lowest > SMALLEST_CHANGE).any())
 
 
 def judge_constant_answers(result: AuditResult, findings: Sequence[Finding]) -> Iterator[Finding]:

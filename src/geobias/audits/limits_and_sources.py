@@ -12,7 +12,6 @@ from geobias.world.gazetteer import load_gazetteer
 REGION_AUDITS = ("regions",)
 PREFIX_AUDITS = ("downstream",)
 RENAMING_AUDITS = ("names", "find")
-DECIDE = "decide"
 BUNDLED_TEXTS = "the bundled tweets"
 HERB = (
     "Li, Zhang, Yang, Lin, Wang, Ragni and Fu (2022). HERB: Measuring Hierarchical Regional Bias in Pre-trained "
@@ -23,6 +22,26 @@ SEEGULL = (
     "Geo-Cultural Coverage Leveraging Generative Models."
 )
 NAMES_PAPER = "Barriere and Cifuentes (2024), whose method the names audit follows."
+
+
+AUL_LIMIT = (
+    "AUL scores a sentence as it stands. The sentences are the paper's, grammar included: “People in Chad are nurse.”"
+)
+KNOWN_LIMIT = (
+    "SeeGULL records what annotators know as stereotypes, in English, proposed by language models. A high AUC says "
+    "that a model repeats them, not that they are true."
+)
+LIMITS = dict.fromkeys(
+    RENAMING_AUDITS,
+    "Names are a proxy for nationality: they cross borders, and lists of common names leave many people out.",
+) | {
+    "regions": "Tokenisation alone makes some names of places more alike than others, which moves the scores of "
+    "regions.",
+    "decide": "Scenarios are short cases written for this purpose. A model in use sees longer ones, other prompts and "
+    "other instructions: a preference here is a reason to test the system in use, and no proof about it.",
+    "downstream": "A sentence that names a place is a strong hint; real texts reveal where they come from in other "
+    "ways.",
+}
 
 
 def list_limits(results: Sequence[AuditResult], has_map: bool) -> list[str]:
@@ -69,59 +88,30 @@ def _measured_audit(result: AuditResult) -> str:
 
 
 def _limits(result: AuditResult) -> Iterator[str]:
-    audit, settings = _measured_audit(result), result.settings
-    if audit in REGION_AUDITS:
-        if any(model.score == "aul" for model in result.model_identities):
-            yield (
-                "AUL scores a sentence as it stands. The sentences are the paper's, grammar included: “People in Chad "
-                "are nurse.”"
-            )
-        yield "Tokenisation alone makes some names of places more alike than others, which moves the scores of regions."
-    if getattr(settings, "known", False):
-        yield (
-            "SeeGULL records what annotators know as stereotypes, in English, proposed by language models. A high AUC "
-            "says that a model repeats them, not that they are true."
-        )
-    if audit in RENAMING_AUDITS:
-        yield (
-            "Names are a proxy for nationality: they cross borders, and lists of common names leave many people out."
-        )
-    if audit == DECIDE:
-        yield (
-            "Scenarios are short cases written for this purpose. A model in use sees longer ones, other prompts and "
-            "other instructions: a preference here is a reason to test the system in use, and no proof about it."
-        )
-    if audit in PREFIX_AUDITS:
-        yield "A sentence that names a place is a strong hint; real texts reveal where they come from in other ways."
+    audit = _measured_audit(result)
+    if audit in REGION_AUDITS and any(model.score == "aul" for model in result.model_identities):
+        yield AUL_LIMIT
+    if audit in LIMITS:
+        yield LIMITS[audit]
+    if getattr(result.settings, "known", False):
+        yield KNOWN_LIMIT
 
 
 def _sources(result: AuditResult) -> Iterator[str]:
     audit, settings = _measured_audit(result), result.settings
     if result.audit == "compare":  # the runs that it compares name theirs
         return
-    if _uses_geonames(result):
+    if audit in (*REGION_AUDITS, *PREFIX_AUDITS) and getattr(settings, "tree", None) is None:
         yield "Regions and cities: GeoNames (geonames.org), CC BY 4.0."
     if getattr(settings, "words", None) == "herb":
         yield "Words: the appendices of HERB (Li et al. 2022)."
     if getattr(settings, "known", False):
         yield "Known stereotypes: SeeGULL (Jha et al. 2023, Google Research), CC BY 4.0."
-    if audit == DECIDE and "name" in settings.origin:
-        yield "Names: CheckList (Ribeiro et al. 2020), from Wikidata (CC0)."
-    if audit in RENAMING_AUDITS and _uses_bundled_names(settings):
+    digest = getattr(settings, "names", None)  # of the lists that names were drawn from
+    is_renaming = audit in RENAMING_AUDITS and digest in (None, load_gazetteer(settings.scripts).digest)
+    if is_renaming or (audit == "decide" and "name" in settings.origin):
         yield "Names: CheckList (Ribeiro et al. 2020), from Wikidata (CC0)."
     if any(model.name in EMBEDDED_CLASSIFIERS for model in result.model_identities):
         yield "Weights of the bundled tweet classifiers: TweetEval and others, research use only, not commercial."
     if getattr(getattr(settings, "texts", None), "source", None) == BUNDLED_TEXTS:
         yield "Texts: the Broad Twitter Corpus (Derczynski, Bontcheva and Roberts 2016), CC BY 4.0."
-
-
-def _uses_geonames(result: AuditResult) -> bool:
-    """Whether places come from GeoNames, not from a tree of the user's."""
-    audit, settings = _measured_audit(result), result.settings
-    return audit in (*REGION_AUDITS, *PREFIX_AUDITS) and getattr(settings, "tree", None) is None
-
-
-def _uses_bundled_names(settings: Any) -> bool:
-    """Whether the names are the bundled ones."""
-    digest = getattr(settings, "names", None)
-    return digest is None or digest == load_gazetteer(settings.scripts).digest

@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from geobias.audits.doubts import judge_constant_answers
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
@@ -37,46 +35,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("geobias")
 Result = TypeVar("Result", bound=AuditResult)
-Arguments = ParamSpec("Arguments")
-Value = TypeVar("Value")
 LONGEST_REASON = 200  # characters of an error that another one repeats
 # Not OSError, MemoryError or RuntimeError: those are of the machine.
 UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError)
-_files_read: ContextVar[list[Path]] = ContextVar("_files_read")  # by the function that is called
 
 
 @contextmanager
-def blame(files: Sequence[Path]) -> Iterator[None]:
-    """The one place where content that nobody foresaw becomes an error that names its file; --debug shows where."""
+def _blame(file: Path) -> Iterator[None]:
+    """Content that is no run becomes an error that names its file; --debug shows where."""
     try:
         yield
     except UNFORESEEN as error:
-        existing = [str(file) for file in files if file.exists()]  # copies of a bundle that failed are gone
-        if not existing:
-            raise
-        what = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
-        raise InputError(
-            f"{' or '.join(existing)} is damaged ({shorten(what, LONGEST_REASON)}). Run the audit again."
-        ) from error
-
-
-def reads_runs(function: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
-    """A function that reads finished runs; where their content breaks it, the error names their files.
-
-    Every run was checked when it was read, but no type says that two of its lists have the same length.
-    """
-
-    @wraps(function)
-    def read(*arguments: Arguments.args, **options: Arguments.kwargs) -> Value:
-        files: list[Path] = []
-        token = _files_read.set(files)
-        try:
-            with blame(files):
-                return function(*arguments, **options)
-        finally:
-            _files_read.reset(token)
-
-    return read
+        raise InputError(f"{file} is damaged ({shorten(str(error), LONGEST_REASON)}). Run the audit again.") from error
 
 
 def list_several(runs: Run | Sequence[Run]) -> Sequence[Run]:
@@ -93,7 +63,6 @@ def find_run_folder(run: Run) -> Path:
     return run.folder
 
 
-@reads_runs
 def read_result(folder: Path) -> AuditResult | Overview:
     """The result of a run; for a folder of several those of all by their paths."""
     from geobias.audits.overview.result import Overview
@@ -104,53 +73,43 @@ def read_result(folder: Path) -> AuditResult | Overview:
     return Overview({run.folder.relative_to(folder).as_posix(): run.result for run in runs}, [], folder)
 
 
-def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
-    """The finished run in a folder, of one of these audits (of any if none is named)."""
-    audits = list(audits)
-    names = audits or [audit.name for audit in list_audits()]
-    needed = " or ".join(f"`geobias {name}`" for name in audits) or "an audit, such as `geobias names`"
+def read_run(folder: Path) -> FinishedRun[Any]:
+    """The finished run in a folder."""
     if (folder / INDEX).is_file():
         paths = ", ".join(map(str, runs_in(folder)))
         raise InputError(f"{folder} has several runs. Choose one: {paths}.")
     if not (folder / RUN).is_file():
-        raise InputError(f"{folder} has no finished run. Pass the output folder of {needed}.")
+        raise InputError(f"{folder} has no finished run. Pass the output folder of an audit, such as `geobias names`.")
     record = read_json(folder / RUN)
-    check_results_unchanged(folder, record)
+    recorded = record.get("results_sha256")
+    if recorded and (folder / RESULTS).is_file() and hash_file(folder / RESULTS) != recorded:
+        raise InputError(f"{folder / RESULTS} was changed after the run. Restore it, or run the audit again.")
     results = read_json(folder / RESULTS)
-    if results.get("audit") not in names:
-        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`. Pass a run of {needed}.")
+    if results.get("audit") not in [audit.name for audit in list_audits()]:
+        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`, which is not installed here.")
     version = results.get("schema_version")
     if version != SCHEMA_VERSION:
         raise InputError(
             f"{folder} has results of version {version}; this geobias reads version {SCHEMA_VERSION}. Run the audit "
             "again with another --out."
         )
-    if record.get("results_sha256") is None:
+    if not recorded:
         raise InputError(f"{folder} was written by an earlier version of geobias. Run the audit again.")
-    with blame([folder / RUN]):
+    with _blame(folder / RUN):
         description = from_json(RunDescription, record)
         shlex.split(description.command or "")
         if datetime.fromisoformat(description.finished).tzinfo is None:
             raise ValueError(f"finished: {description.finished} has no time zone")
-    _files_read.get([]).append(folder / RESULTS)
-    with blame([folder / RESULTS]):
+    with _blame(folder / RESULTS):
         result = replace(from_json(get_audit(results["audit"]).result_type, results), folder=folder)
         # Runs made before there were findings or headlines have them now.
         result = add_headlines(result) if result.findings else add_findings(result)
     return FinishedRun(folder, result, description)
 
 
-def check_results_unchanged(folder: Path, record: Mapping[str, Any]) -> None:
-    """Refuse results.json unless it is the file that the run wrote. It stops accidents, not forgers."""
-    results, recorded = folder / RESULTS, record.get("results_sha256")
-    if recorded is not None and (not results.is_file() or hash_file(results) != recorded):
-        problem = "was changed after the run" if results.is_file() else "is missing"
-        raise InputError(f"{results} {problem}. Restore it, or run the audit again.")
-
-
-def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]]:
+def read_runs(folder: Path) -> list[FinishedRun[Any]]:
     """The finished run in a folder, or all of them where it holds several."""
-    return [read_run(path, audits) for path in runs_in(folder)]
+    return [read_run(path) for path in runs_in(folder)]
 
 
 def add_findings(result: Result) -> Result:
@@ -200,7 +159,6 @@ def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -
         )
 
 
-@reads_runs
 def write_page_and_figures(runs: Sequence[Run], page: Path | None, *, with_texts: bool = False) -> Path:
     """The page of these runs, and next to it its charts."""
     folders = list(dict.fromkeys(map(find_run_folder, runs)))

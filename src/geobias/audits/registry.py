@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.extensions import AUDITS as EXTERNAL
-from geobias.extensions import find_extension, list_extensions
+from geobias.extensions import list_extensions
 
 if TYPE_CHECKING:
     from geobias.report.results import AuditResult
@@ -97,21 +97,13 @@ def list_audits() -> tuple[Audit, ...]:
 
 
 def list_external_audits(names: Collection[str]) -> Iterator[Audit]:
-    """A row for each audit of another installed package.
-
-    Those with the name of a bundled audit, and those that several packages declare, are left out with a warning.
-    """
-    for name in list_extensions(EXTERNAL):
+    """A row for each audit of another installed package; one with the name of a bundled audit is left out."""
+    for name, point in list_extensions(EXTERNAL).items():
         if name in names:
             log.warning("Another package declares an audit %r, which geobias has already: it is left out.", name)
-            continue
-        try:
-            module, _, result = find_extension(EXTERNAL, name).partition(":")
-        except InputError as error:  # of several packages: it must not break the other audits
-            log.warning("The audit %r is left out. %s", name, error)
-            continue
-        package = module.removesuffix(".result")
-        yield Audit(name, result, package, is_single_module=package == module)
+        else:
+            package = point.module.removesuffix(".result")
+            yield Audit(name, point.attr, package, is_single_module=package == point.module)
 
 
 def get_audit(name: str) -> Audit:
@@ -119,20 +111,6 @@ def get_audit(name: str) -> Audit:
     if name not in audits:
         raise InputError(f"Unknown audit {name!r}. {describe_choices(name, list(audits))}")
     return audits[name]
-
-
-def audits_with(module: str, attribute: str) -> list[str]:
-    """The names of the audits that have this optional part."""
-
-    def has_part(audit: Audit) -> bool:
-        try:
-            return audit.find(module, attribute) is not None
-        except Exception:
-            if not audit.package:
-                raise
-            return False  # of another package, and broken: the command line has said so
-
-    return [audit.name for audit in list_audits() if has_part(audit)]
 
 
 def results_schema(audit: str | None = None) -> dict[str, Any]:

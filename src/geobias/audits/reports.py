@@ -5,7 +5,7 @@ An audit that has none gets a table for each of its lists of rows, everywhere, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from geobias.models.scorer import ModelIdentity
 from geobias.report import declarations
 from geobias.report.declarations import EVERYWHERE, Column, Report, Table
 from geobias.report.findings import Finding, with_role
-from geobias.report.number_tree import WORST, GateNumber, NumberTree, TreeNumber, join_path, make_tree, model_names
+from geobias.report.number_tree import WORST, GateNumber, TreeNumber, join_path, model_names
 from geobias.report.page.blocks import Section
 from geobias.report.results import AuditResult
 from geobias.report.rows import flatten, list_columns, list_measures, list_row_kinds, list_tidy_rows, write_tables
@@ -108,12 +108,14 @@ def list_card_rows(result: AuditResult) -> list[dict[str, str]]:
     return list(declarations.list_card_rows(make_report(result)))
 
 
-def find_number_tree(result: AuditResult) -> NumberTree | None:
-    """The numbers for the paths of a gate; None for an audit whose report has none."""
+def list_gate_numbers(result: AuditResult) -> list[GateNumber]:
+    """The numbers for the paths of a gate, with the audit first; of an audit without a report those of its rows."""
     audit = get_audit(result.audit)
-    if list_gate_numbers := audit.find("report", "list_gate_numbers"):
-        return make_tree(list_gate_numbers(result))
-    return None if audit.find("report", "make_report") else make_tree(_list_row_numbers(result))
+    if list_numbers := audit.find("report", "list_gate_numbers"):
+        numbers: Iterable[GateNumber] = list_numbers(result)
+    else:
+        numbers = () if audit.find("report", "make_report") else _list_row_numbers(result)
+    return [GateNumber(((result.audit,), *each.path), each.number) for each in numbers]
 
 
 def _list_row_numbers(result: AuditResult) -> Iterator[GateNumber]:
@@ -169,12 +171,14 @@ class RunNumber:
 
 
 def list_numbers(result: AuditResult) -> list[RunNumber]:
-    """Every number of a result that a gate can check; those without a value are left out."""
-    tree = find_number_tree(result)
+    """Every number of a result that a gate can check; not those without a value, nor those that share a path."""
+    by_path: dict[tuple[str, ...], list[TreeNumber]] = {}
+    for each in list_gate_numbers(result):
+        by_path.setdefault(tuple(names[0] for names in each.path), []).append(each.number)
     return [
-        RunNumber((result.audit, *parts), _find_model(result.model_identities, parts), *_read_values(number))
-        for parts, number in _flatten(tree or NumberTree([]))
-        if number.value is not None
+        RunNumber(parts, _find_model(result.model_identities, parts[1]), number.value, number.low, number.high)
+        for parts, (number, *others) in by_path.items()
+        if number.value is not None and not others
     ]
 
 
@@ -198,24 +202,8 @@ def _name_top_regions(result: AuditResult) -> set[str]:
     return {region.id for region in getattr(result, "regions", ()) if region.parent_index in (None, 0)}
 
 
-def _flatten(tree: NumberTree) -> Iterator[tuple[tuple[str, ...], TreeNumber]]:
-    for name in tree.names:
-        below = tree.get(name.casefold())  # None where two entries share the name
-        if isinstance(below, NumberTree):
-            if below.number is not None:
-                yield (name,), below.number
-            yield from (((name, *parts), number) for parts, number in _flatten(below))
-        elif below is not None:
-            yield (name,), below
-
-
-def _read_values(number: TreeNumber) -> tuple[float, float | None, float | None]:
-    assert number.value is not None
-    return float(number.value), number.low, number.high
-
-
-def _find_model(models: Sequence[ModelIdentity], parts: tuple[str, ...]) -> ModelIdentity | None:
-    """The only model, or the one that the path begins with."""
+def _find_model(models: Sequence[ModelIdentity], name: str) -> ModelIdentity | None:
+    """The only model, or the one that a path is of."""
     if len({model.name for model in models}) == 1:
         return models[0]
-    return next((model for model in models if model.name == parts[0]), None)
+    return next((model for model in models if model.name == name), None)

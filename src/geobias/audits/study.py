@@ -224,6 +224,16 @@ def save(folder: RunFolder, result: AuditResult, *, seconds: float, fast: dict[s
         folder.finish({key: results[key] for key in identity if key in results} | to_json(description))
 
 
+def finish(result: Result, out: str | Path | None) -> Result:
+    """The end of an audit that asks no model: the result with its findings, saved where there is a folder."""
+    result = add_findings(result)
+    if out is None:
+        return result
+    folder = RunFolder(place_for(out), to_json(result.settings))
+    save(folder, result, seconds=0.0, fast={})
+    return replace(result, folder=folder.path)
+
+
 def assign_folders(folder: Path, studies: Mapping[str, Study[Any, Any, Any]]) -> None:
     """Every study gets its folder below that of all; one that holds something else is refused before any work."""
     for path, study in studies.items():

@@ -6,13 +6,11 @@ and 129: stopped by SIGTERM and SIGHUP.
 Commands are made from public functions (`commands.py`). What they do is imported when they run, so that `geobias
 --help` answers at once.
 
-Signals end a command as Ctrl-C does, and nothing that it calls can fake success.
+Signals end a command as Ctrl-C does.
 """
 
 from __future__ import annotations
 
-import errno
-import functools
 import io
 import logging
 import math
@@ -49,7 +47,7 @@ def make_app() -> typer.Typer:
     for panel, commands in list_commands().items():
         for name, command in commands.items():
             text = keep_brackets(_join_lines(command.__doc__ or ""))
-            app.command(name, help=text, rich_help_panel=panel)(refuse_early_exit(command))
+            app.command(name, help=text, rich_help_panel=panel)(command)
     return app
 
 
@@ -110,8 +108,6 @@ def _show_version_or_help(
 
 def main() -> None:
     """Run a command; every failure is one line on standard error, unless --debug asks for the traceback."""
-    _open_closed_streams()
-    _restart_in_utf8()
     for stream in (sys.stdout, sys.stderr):  # files and pipes get UTF-8, also on Windows; an old terminal may show "?"
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
@@ -140,36 +136,11 @@ def main() -> None:
         sys.exit(known.exit_code if known else GeobiasError.exit_code)
 
 
-def _open_closed_streams() -> None:
-    """Open the null device for standard streams that are closed, as for `geobias ... <&-`.
-
-    The next file or folder to be opened would take the number of the stream, and the library that draws charts fails
-    with a folder as its standard input.
-    """
-    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
-            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8"))
-
-
-def _restart_in_utf8() -> None:
-    """Start Python again in its UTF-8 mode if the locale is ASCII, as for `LC_ALL=C PYTHONUTF8=0`.
-
-    Arguments and names of files, which Python has decoded by then, and files that other packages read would not be
-    UTF-8 otherwise. `-X utf8` wins over the variable, so this happens once.
-    """
-    if sys.getfilesystemencoding() == "ascii":
-        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
-
-
-LONGEST_ARGUMENT = 4096  # characters; the longest path that Linux takes
 LONGEST_LINE = 600  # characters of an error
 
 
 def check_arguments(arguments: Sequence[str]) -> None:
-    """Refuse arguments that no command could use: empty, not UTF-8, or absurdly long.
+    """Refuse arguments that no command could use: empty, or not UTF-8.
 
     `arguments` are those after the program's name. A file name that is not UTF-8 could be read, but not be named in
     results.json or on the terminal; so it is refused before anything is done.
@@ -179,25 +150,20 @@ def check_arguments(arguments: Sequence[str]) -> None:
         if not argument.strip() or (option.startswith("--") and equals and not value.strip()):
             place = option if equals else "An argument"
             raise InputError(f"{place} is empty. Remove it, or check the shell variable that it comes from.")
-        shown = f"'{escape(shorten(argument))}'"
         if find_unusable_character(argument):
+            shown = f"'{escape(shorten(argument))}'"
             raise InputError(f"The argument {shown} is not valid UTF-8. Type it in UTF-8, or rename the file.")
-        if len(argument) > LONGEST_ARGUMENT:
-            raise InputError(
-                f"The argument {shown} has {len(argument):,} characters; the limit is {LONGEST_ARGUMENT:,}. "
-                "Shorten it, or put a long prompt into a file."
-            )
 
 
 def explain_error(error: BaseException) -> InputError | None:
     """The input error behind an exception of the system or of the parser; None for any other.
 
-    A name may be too long for the system, a home folder unknown, or an option, a command or a value wrong; the parser
-    says what, and what is near.
+    A file may be none that the system takes, a home folder unknown, or an option, a command or a value wrong; the
+    parser says what, and what is near.
     """
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        name = shorten(os.path.basename(str(error.filename or "")))
-        return InputError(f"The path of {name!r} is too long for this system. Choose a shorter one.")
+    if isinstance(error, OSError) and error.filename:
+        name = shorten(os.path.basename(str(error.filename)))
+        return InputError(f"{error.strerror}: {name!r}. Choose another path.")
     if isinstance(error, RuntimeError) and "home directory" in str(error):  # of Path.expanduser
         return InputError("A path starts with ~ and a name that has no home folder here. Write the path without ~.")
     if hasattr(error, "format_message"):  # Typer's usage errors, which have no common class in all releases
@@ -250,47 +216,13 @@ class StopSignals:
             raise KeyboardInterrupt
 
 
-_mask = threading.local()  # the signals that a forking thread blocked before
-
-
-def _block_signals() -> None:
-    """Hold signals back while forking: one that reaches a child before its handlers are the default ones is lost.
-
-    A process pool that ends its processes by SIGTERM would then wait for that child forever.
-    """
-    _mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
-
-
-def _unblock_signals() -> None:
-    signal.pthread_sigmask(signal.SIG_SETMASK, _mask.before)
-
-
 def _restore_default_handlers() -> None:
-    """Let SIGTERM end a forked child at once: process pools rely on it, and a Python handler may run too late."""
+    """Let SIGTERM end a forked child at once and in silence: process pools rely on it."""
     for number in STOP_SIGNALS:
         if isinstance(getattr(signal.getsignal(number), "__self__", None), StopSignals):
             with suppress(ValueError):  # not the main thread: then no Python handler runs either
                 signal.signal(number, signal.SIG_DFL)
-    _unblock_signals()
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(
-        before=_block_signals, after_in_parent=_unblock_signals, after_in_child=_restore_default_handlers
-    )
-
-
-def refuse_early_exit(command: Callable[..., None]) -> Callable[..., None]:
-    """Make a command fail if code that it calls, such as a user's model, calls exit(): exit code 0 means done."""
-
-    @functools.wraps(command)
-    def run(**options: object) -> None:
-        try:
-            command(**options)
-        except (SystemExit, GeneratorExit) as error:
-            raise GeobiasError(
-                f"A model or function called exit() before the command finished ({type(error).__name__}: {error}). "
-                "Remove that call."
-            ) from error
-
-    return run
+    os.register_at_fork(after_in_child=_restore_default_handlers)

@@ -279,7 +279,6 @@ def run_overview(function: Function, values: Values) -> None:
     scope = [] if view.quiet or view.json else study.design.scope
     for line in scope:
         console().print(line, style="dim")
-    study.announce_long_run()
     assert folder is not None
     results = study.run().results.values()
     show_results(list(results), folder, view, lines=LINES_OF_SEVERAL - len(scope))

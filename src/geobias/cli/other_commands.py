@@ -191,7 +191,7 @@ def _wrap(text: str, indent: str = "") -> str:
 
 
 def _list_models() -> None:
-    from geobias.extensions import SCORERS, list_extensions, package_name
+    from geobias.extensions import SCORERS, list_extensions
     from geobias.models.sources import embedded_folder, embedded_models, installed_models
     from geobias.report.tables import console, titled_table
 
@@ -203,8 +203,8 @@ def _list_models() -> None:
         table.add_row(model.name, model.task, f"{model.bytes / 1e6:.1f} MB", measured, model.licence)
     out = console()
     out.print(table)
-    for point in (point for points in list_extensions(SCORERS).values() for point in points):
-        out.print(f"{point.name}: of the package {package_name(point)}", soft_wrap=True)
+    for name, point in list_extensions(SCORERS).items():
+        out.print(f"{name}: of the package {point.dist.name if point.dist else point.module}", soft_wrap=True)
     out.print(RESEARCH_NOTE)
     out.print(NOTE, style="dim")
     out.print(f"Folder: {embedded_folder()}", soft_wrap=True)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geobias.audits.pages import find_run_folder, read_runs, reads_runs
+from geobias.audits.pages import find_run_folder, read_runs
 from geobias.audits.reports import RunNumber, describe, list_summary_numbers
 from geobias.errors import InputError
 from geobias.files import save_file
@@ -35,7 +35,6 @@ SHARES = ("recall", "precision", "gap", "auc", "impact_ratio")  # parts of paths
 CONFIDENCE = 0.95
 
 
-@reads_runs
 def export_run(run: Run, out: str | Path, *, developer: str | None = None) -> list[Path]:
     """Write a finished run in the format of Every Eval Ever: scores with confidence intervals.
 

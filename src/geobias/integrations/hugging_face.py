@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from geobias.audits.pages import find_run_folder, read_runs, reads_runs
+from geobias.audits.pages import find_run_folder, read_runs
 from geobias.audits.reports import RunNumber, describe, list_card_rows, list_summary_numbers
 from geobias.errors import GeobiasError, InputError
 from geobias.files import check_replaceable, save_file
@@ -38,7 +38,6 @@ README = "README.md"
 TITLE = "Add the section on bias by place and nationality"
 
 
-@reads_runs
 def write_card(run: Run, *, to: str = CARD, out: str | Path | None = None, benchmark: str | None = None) -> str:
     """A finished run as a section in Markdown, or its numbers as metadata in YAML; also into a file."""
     if benchmark is not None and to != EVAL_RESULTS:

@@ -7,14 +7,13 @@ Several runs may share a run of MLflow, which never changes a parameter: paramet
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from itertools import chain, count
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from geobias.audits.evidence.bundle import copy_run
-from geobias.audits.pages import find_run_folder, read_runs, reads_runs
+from geobias.audits.pages import find_run_folder, read_runs
 from geobias.audits.reports import RunNumber, list_numbers, list_summary_numbers
 from geobias.errors import InputError
 from geobias.report.runs import FinishedRun, slug
@@ -26,7 +25,6 @@ LONGEST_PARAMETER = 500  # characters that every version of MLflow takes
 FORBIDDEN = re.compile(r"[^\w./:\- ]", re.ASCII)  # in the name of a metric
 
 
-@reads_runs
 def log_run(run: Run, *, every_number: bool = False) -> str:
     """Log a finished run to MLflow: metrics with their intervals, parameters, tables and the page.
 
@@ -59,14 +57,14 @@ def log_run(run: Run, *, every_number: bool = False) -> str:
     runs = read_runs(find_run_folder(run))
     active = mlflow.active_run()
     if active is not None:
-        _log(mlflow, str(active.info.run_id), runs, every_number)
+        _log(mlflow, runs, every_number)
         return str(active.info.run_id)
     with mlflow.start_run(run_name=find_run_folder(run).name) as new_run:
-        _log(mlflow, str(new_run.info.run_id), runs, every_number)
+        _log(mlflow, runs, every_number)
     return str(new_run.info.run_id)
 
 
-def _log(mlflow: Any, run_id: str, runs: list[FinishedRun[Any]], every_number: bool) -> None:
+def _log(mlflow: Any, runs: list[FinishedRun[Any]], every_number: bool) -> None:
     for run in runs:
         result = run.result
         numbers = list_numbers(result) if every_number else list_summary_numbers(result)
@@ -79,18 +77,11 @@ def _log(mlflow: Any, run_id: str, runs: list[FinishedRun[Any]], every_number: b
             "models": ", ".join(model.name for model in result.model_identities),
             "command": run.description.command or "Python",
         }
-        place = _choose_place(run, mlflow.get_run(run_id).data.params)
+        place = f"geobias/{slug(run.folder.name)}"
         mlflow.log_params({f"{place}/{name}": value[:LONGEST_PARAMETER] for name, value in parameters.items()})
         with TemporaryDirectory() as folder:
             copy_run(run, Path(folder, "run"), with_texts=False)
             mlflow.log_artifacts(str(Path(folder, "run")), place)
-
-
-def _choose_place(run: FinishedRun[Any], parameters: Collection[str]) -> str:
-    """geobias/NAME after the run's folder; geobias/NAME-2 where the run of MLflow has another one of this name."""
-    stem = f"geobias/{slug(run.folder.name)}"
-    places = chain([stem], (f"{stem}-{n}" for n in count(2)))
-    return next(place for place in places if f"{place}/audit" not in parameters)
 
 
 def list_metrics(number: RunNumber) -> Iterator[tuple[str, float]]:

@@ -13,22 +13,9 @@ import numpy as np
 from geobias.audits.decide.study import DecidingModel
 from geobias.errors import InputError
 from geobias.models.answers import ANSWER_SETS, AnswerSet, Decider
-from geobias.models.scorer import LOG_LIKELIHOOD, Classifier, Scorer, probability_columns
+from geobias.models.scorer import Classifier, probability_columns
 
 Row = Sequence[float] | np.ndarray  # the scores of one text
-
-
-class RecordedScorer(Scorer):
-    """Log-likelihoods of texts, as a language model."""
-
-    columns = (LOG_LIKELIHOOD,)
-
-    def __init__(self, name: str, log_likelihoods: Mapping[str, float]) -> None:
-        self.name, self.log_likelihoods = name, log_likelihoods
-
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        _refuse_missing(self.name, texts, self.log_likelihoods)
-        return np.array([[self.log_likelihoods[text]] for text in texts])
 
 
 class RecordedClassifier(Classifier):

@@ -1,4 +1,4 @@
-"""The numbers of a run as a tree of names, for the paths of a gate: `names.sentiment.delta.worst`.
+"""The numbers of a run by the paths of a gate: `names.sentiment.delta.worst`.
 
 Classifiers, countries and regions go by any of their names. Where a number may lie on either side of 0, its absolute
 value counts, and so does its interval.
@@ -7,12 +7,11 @@ value counts, and so does its interval.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from geobias.report.findings import Finding, with_role
 from geobias.report.results import AuditResult, HasInterval
@@ -63,7 +62,7 @@ class TreeNumber:
 
 
 def tree_number(estimate: HasInterval | None, within: Range, *, value: float | None = None) -> TreeNumber:
-    """An estimate as a number of the tree; where there is none, the bare value."""
+    """An estimate as a number of a gate; where there is none, the bare value."""
     if estimate is None:
         return TreeNumber(value, within=within)
     return TreeNumber(estimate.value, estimate.low, estimate.high, within)
@@ -75,55 +74,12 @@ def worst_number(bounds: HasInterval | None, numbers: Sequence[TreeNumber], with
     return tree_number(bounds, within, value=max(values, default=None)).absolute()
 
 
-class NumberTree(dict[str, Any]):
-    """What lies below one part of a path. Names are case-insensitive.
-
-    A name that several entries share finds none of them, unless it is the full name (the first) of one.
-    """
-
-    def __init__(
-        self, entries: Iterable[tuple[Sequence[str], NumberTree | TreeNumber]], number: TreeNumber | None = None
-    ) -> None:
-        entries = list(entries)
-        self.number = number  # of the path that ends here, if it may
-        self.names = [names[0] for names, _ in entries]  # as they are listed to the user
-        self.shared: dict[str, list[str]] = {}  # the full names of those that share a name
-        by_name: dict[str, list[tuple[str, NumberTree | TreeNumber]]] = defaultdict(list)
-        for names, below in entries:
-            for key in dict.fromkeys(map(str.casefold, names)):
-                by_name[key].append((names[0], below))
-        super().__init__()
-        for key, owners in by_name.items():
-            candidates = [owner for owner in owners if owner[0].casefold() == key] or owners
-            if len(candidates) == 1:
-                self[key] = candidates[0][1]
-            else:
-                self.shared[key] = [name for name, _ in candidates]
-
-
 @dataclass(frozen=True)
 class GateNumber:
-    """A number with its path below the name of the audit; each part has its names, the full one first."""
+    """A number with its path; each part has its names, the full one first. An audit leaves out its own name."""
 
     path: tuple[tuple[str, ...], ...]
     number: TreeNumber
-
-
-def make_tree(numbers: Iterable[GateNumber]) -> NumberTree:
-    """The paths of an audit as a tree; of a path that ends where others go on, the number is that of the branch."""
-    below: dict[tuple[str, ...], list[GateNumber]] = {}
-    for each in numbers:
-        below.setdefault(each.path[0], []).append(GateNumber(each.path[1:], each.number))
-    return NumberTree((names, _make_branch(group)) for names, group in below.items())
-
-
-def _make_branch(group: Sequence[GateNumber]) -> NumberTree | TreeNumber:
-    ends = [each.number for each in group if not each.path]
-    if len(ends) == len(group):
-        return ends[0]
-    tree = make_tree(each for each in group if each.path)
-    tree.number = ends[0] if ends else None
-    return tree
 
 
 def model_names(name: str) -> tuple[str, ...]:
@@ -161,32 +117,28 @@ class FindingsCount(TreeNumber):
         return "; ".join([clear] * bool(self.clear or not self.untested) + [untested] * bool(self.untested))
 
 
-def count_findings(result: AuditResult) -> NumberTree:
-    """AUDIT.findings.clear, and AUDIT.MODEL.findings.clear for each model that findings are about.
+def count_findings(result: AuditResult) -> Iterator[GateNumber]:
+    """findings.clear, AUDIT.findings.clear, and AUDIT.MODEL.findings.clear for each model that findings are about.
 
-    Each with `moderate` below it: a size without a word (a distance) counts, since it may be large.
+    Each with `moderate` below it: a size without a word (a distance) counts, since it may be large. Cautions are
+    warnings about a number, not findings of their own.
     """
+    audit, end = (result.audit,), ((FINDINGS,), (CLEAR,))
     models = dict.fromkeys(finding.model for finding in with_role(result.findings, "overall"))
-    by_model = [
-        (model_names(model), _node([finding for finding in result.findings if finding.model == model]))
-        for model in models
-        if model.casefold() != FINDINGS  # such a path counts those of all models
-    ]
-    return NumberTree([((FINDINGS,), _clear_node(result.findings)), *by_model])
+    of_models = [((audit, model_names(model)), _about(result.findings, model)) for model in models]
+    starts: list[tuple[tuple[tuple[str, ...], ...], Sequence[Finding]]]
+    starts = [((), result.findings), ((audit,), result.findings), *of_models]
+    for start, findings in starts:
+        answers = with_role(findings, "overall")
+        clear = [finding for finding in findings if finding.evidence == "clear" and finding.role != "caution"]
+        moderate = [finding for finding in clear if finding.size_word not in ("tiny", "small")]
+        untested = [answer.sentence for answer in answers if answer.evidence == "not testable"]
+        for path, counted in (((*start, *end), clear), ((*start, *end, (MODERATE,)), moderate)):
+            yield GateNumber(path, _count(counted, " ".join(untested if answers else [NO_FINDINGS])))
 
 
-def _node(findings: Sequence[Finding]) -> NumberTree:
-    return NumberTree([((FINDINGS,), _clear_node(findings))])
-
-
-def _clear_node(findings: Sequence[Finding]) -> NumberTree:
-    """Cautions are warnings about a number, not findings of their own."""
-    answers = with_role(findings, "overall")
-    clear = [finding for finding in findings if finding.evidence == "clear" and finding.role != "caution"]
-    moderate = [finding for finding in clear if finding.size_word not in ("tiny", "small")]
-    untested = [answer.sentence for answer in answers if answer.evidence == "not testable"]
-    counts = [_count(each, " ".join(untested if answers else [NO_FINDINGS])) for each in (clear, moderate)]
-    return NumberTree([((CLEAR,), NumberTree([((MODERATE,), counts[1])], counts[0]))])
+def _about(findings: Sequence[Finding], model: str) -> list[Finding]:
+    return [finding for finding in findings if finding.model == model]
 
 
 def _count(findings: Sequence[Finding], untested: str) -> FindingsCount:

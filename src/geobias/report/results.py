@@ -8,9 +8,11 @@ A string literal below a field is its description in the schema.
 from __future__ import annotations
 
 import platform
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from itertools import takewhile
 from math import isnan
@@ -26,7 +28,6 @@ from geobias.errors import InputError
 from geobias.models.scorer import ModelIdentity
 from geobias.report.field_docs import SECTION, FieldDocs, describe_fields
 from geobias.report.findings import ConstantAnswers, Finding, LanguageDoubt
-from geobias.report.headlines import state_headline
 from geobias.report.notebook import Plot, render_result
 from geobias.report.run_folder import PAGE
 from geobias.report.runs import open_page
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 SCHEMA_VERSION: Final = 3
 PACKAGES = "geobias numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
-_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # building one takes milliseconds
 Record = TypeVar("Record")
 Number = float | int | None
 """A measured number; None where there is none."""
@@ -77,8 +77,51 @@ def package_versions() -> dict[str, str]:
     return versions
 
 
+class SavedResult(ABC):
+    """What users see of the result of one audit or of several: a summary, and the page."""
+
+    @property
+    @abstractmethod
+    def folder(self) -> Path | None: ...
+
+    @abstractmethod
+    def _list_lines(self) -> list[str]:
+        """The lines of the summary."""
+
+    def summary(self) -> str:
+        """Return what was audited, the headline and every finding as text, one line each.
+
+        Returns
+        -------
+        str
+            The same text that `print(result)` shows.
+
+        Examples
+        --------
+        >>> print(result.summary())  # doctest: +SKIP
+        """
+        return "\n".join(self._list_lines())
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def open(self) -> None:
+        """Open the page in the browser.
+
+        Raises
+        ------
+        InputError
+            If nothing was saved (pass `out` to the audit), or no browser can be started.
+        """
+        if self.folder is None:
+            raise InputError("This result was not saved, so it has no page. Run it with out='runs/NAME'.")
+        if not (self.folder / PAGE).is_file():
+            raise InputError(f"{self.folder} has no page. Write it with geobias.write_report({str(self.folder)!r}).")
+        open_page(self.folder / PAGE)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AuditResult:
+class AuditResult(SavedResult):
     """What every results.json holds. Subclasses add `settings`, `counts` and the numbers of their audit.
 
     They are dataclasses with `repr=False`: `__repr__` here shows their summary. `folder` is where the run was saved.
@@ -131,29 +174,15 @@ class AuditResult:
 
         return [row for name in list_row_kinds(type(self)) for row in list_tidy_rows(getattr(self, name))]
 
-    def summary(self) -> str:
-        """Return what was audited, the headline and every finding as text, one line each.
-
-        Returns
-        -------
-        str
-            The same text that `print(result)` shows.
-
-        Examples
-        --------
-        >>> print(result.summary())  # doctest: +SKIP
-        """
-        sentences = (f"[{finding.label_with_size}] {finding.sentence}" for finding in self.findings)
-        return "\n".join(self._summary_lines([state_headline(self.findings), *sentences]))
-
-    def __repr__(self) -> str:
-        return self.summary()
-
     def _repr_html_(self) -> str:
         rows = iter(self.list_tidy_rows())
         first = next(rows, None)
         main = [] if first is None else [first, *takewhile(lambda row: _measure_of(row) == _measure_of(first), rows)]
         return render_result(self._summary_lines([]), main, self.findings)
+
+    def _list_lines(self) -> list[str]:
+        sentences = (f"[{finding.label_with_size}] {finding.sentence}" for finding in self.findings)
+        return self._summary_lines([state_headline(self.findings), *sentences])
 
     def _summary_lines(self, conclusions: Sequence[str]) -> list[str]:
         """What was audited, the conclusions (without findings the main number), and where the page is."""
@@ -223,20 +252,6 @@ class AuditResult:
         choices = {"measure": measure, "label": label, "against": against, "model": model}
         return plot_rows(self.list_tidy_rows(), choices)
 
-    def open(self) -> None:
-        """Open the page of the run in the browser.
-
-        Raises
-        ------
-        InputError
-            If the run was not saved (pass `out` to the audit), or no browser can be started.
-        """
-        if self.folder is None:
-            raise InputError(f"This {self.audit} run was not saved, so it has no page. Run it with out='runs/NAME'.")
-        if not (self.folder / PAGE).is_file():
-            raise InputError(f"{self.folder} has no page. Write it with geobias.write_report({str(self.folder)!r}).")
-        open_page(self.folder / PAGE)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the content of results.json: the same for the same settings and models, whenever and wherever it runs.
 
@@ -296,10 +311,9 @@ class _ResultSchema(GenerateJsonSchema):
         return False
 
 
+@cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    if kind not in _ADAPTERS:
-        _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]
+    return TypeAdapter(kind)  # which takes milliseconds
 
 
 def number(value: Any) -> Number:

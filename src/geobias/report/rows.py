@@ -119,11 +119,7 @@ def list_row_kinds(kind: type[AuditResult]) -> dict[str, type[Any]]:
     shared = {each.name for each in fields(AuditResult)}
     hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in shared}
     rows = {name: get_args(hint)[0] for name, hint in hints.items() if get_origin(hint) is list}
-    return {name: row for name, row in rows.items() if isinstance(row, type) and _is_row(row)}
-
-
-def _is_row(kind: type[Any]) -> bool:
-    return is_dataclass(kind) and kind is not ModelIdentity
+    return {name: row for name, row in rows.items() if is_dataclass(row) and row is not ModelIdentity}
 
 
 def list_columns(kind: type[Any]) -> list[str]:

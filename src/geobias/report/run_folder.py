@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import time
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from math import isfinite
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from geobias.checks import shorten
 from geobias.errors import InputError
@@ -29,13 +26,11 @@ except ImportError:  # Windows has no flock: there, two processes must not write
 
 RUN, RESULTS, INDEX, PAGE = "run.json", "results.json", "index.json", "report.html"
 RECORD = ".geobias-run.json"
-STAGING = ".geobias-partial-"  # followed by a random number: files on their way into the folder
-STAGING_FOLDER = re.compile(r"\.geobias-partial-[0-9a-f]{32}/")
+STAGING = ".geobias-partial"  # a folder of files on their way
 IGNORED = {".DS_Store", "Thumbs.db", "desktop.ini", ".gitkeep"}  # what systems leave in a folder that looks empty
 MODEL, MODELS = "model", "models"  # what a study trained
 ANSWERS = ("answers.parquet", "likelihoods.parquet", "counterfactuals.parquet")
 RESERVED = {RUN, RESULTS, INDEX, PAGE, RECORD, MODEL, MODELS, "tables", "figures", *ANSWERS}
-LONGEST_INTEGER = 19  # digits; a number of more is no count, and no seed
 LOCK_SECONDS = 60.0  # longer than it takes another process to save its run
 
 
@@ -86,9 +81,6 @@ class RunFolder:
     def claim(self, *subfolders: str) -> None:
         """Create the folder and record whose it is; `subfolders` may then be written and deleted as a whole."""
         with writing(self.path), self.lock():
-            paths = (path for name in subfolders for path in (self.path / name).rglob("*"))
-            if link := next(filter(Path.is_symlink, paths), None):
-                raise InputError(f"{link} is a link. Remove it, or choose another --out.")
             self._record(self.check() | {f"{name}/" for name in subfolders})
 
     @contextmanager
@@ -112,20 +104,20 @@ class RunFolder:
         """Give a temporary folder inside this one for `move_in`; it is gone afterwards, whatever happens."""
         with writing(self.path), self.lock():
             files = self.check()
-            # Under the lock nobody else is writing: what is temporary was left by processes that were killed.
-            leftovers = {file for file in files if STAGING_FOLDER.fullmatch(file)}
-            for name in leftovers:
-                self._remove_folder(name)
+            # Under the lock nobody else is writing: what is temporary was left by a process that was killed.
+            staging = self.path / STAGING
+            self._check_entry(Path(STAGING), files)
+            shutil.rmtree(staging, ignore_errors=True)
             remove_temporary_files(self.path)
-            staging = self.path / f"{STAGING}{uuid.uuid4().hex}"
-            self._record(files - leftovers | {f"{staging.name}/"})
+            self._record(files | {f"{STAGING}/"})
             staging.mkdir()
             try:
                 yield staging
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
-                self._record(self._files_on_record() - {f"{staging.name}/"})
-                self.tidy()
+                self._record(self._files_on_record() - {f"{STAGING}/"})
+                if self.description != RECORD and (self.path / self.description).is_file():
+                    (self.path / RECORD).unlink()  # a finished run needs no separate record
                 self._release()
 
     def move_in(self, staging: Path, *, keep_description: bool = False) -> list[Path]:
@@ -140,12 +132,6 @@ class RunFolder:
             self._check_entry(file, files)
             for parent in file.parents[:-1]:
                 self._check_entry(parent, files)
-                if (self.path / parent).exists() and not (self.path / parent).is_dir():
-                    raise InputError(
-                        f"{self.path / parent} is a file, but geobias needs a folder there. Move the file."
-                    )
-            if (self.path / file).is_dir():
-                raise InputError(f"{self.path / file} is a folder, but geobias needs a file there. Move the folder.")
         self._record(files | names)
         if keep_description:
             description = read_json(self.path / self.description)
@@ -168,14 +154,6 @@ class RunFolder:
     def finish(self, description: Mapping[str, Any]) -> None:
         """Write the description, which makes the folder a finished run."""
         write_json(self.path / self.description, {**description, "files": _lasting(self._files_on_record())})
-
-    def tidy(self) -> None:
-        """Delete what a finished run needs no more: the separate record."""
-        if self.description == RECORD or not (self.path / self.description).is_file():
-            return
-        with self.lock():
-            if (self.path / RECORD).is_file():
-                (self.path / RECORD).unlink()
 
     @contextmanager
     def lock(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
@@ -215,11 +193,6 @@ class RunFolder:
         if (path.is_symlink() or path.exists()) and not is_recorded:
             raise InputError(f"{path} exists and was not written by geobias. Move it, or choose another --out.")
 
-    def _remove_folder(self, name: str) -> None:
-        path = self.path / name.rstrip("/")
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-
 
 def add_to_run(folder: Path) -> AbstractContextManager[Path]:
     """Give a temporary folder; what is written there joins the finished run, if it replaces nothing of the user's."""
@@ -241,10 +214,8 @@ def holds_run(folder: Path) -> bool:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object that geobias wrote; numbers that it never writes, such as NaN, are refused."""
     try:
-        text = path.read_bytes().decode()
-        content = json.loads(text, parse_constant=_refuse_number, parse_float=_read_float, parse_int=_read_int)
-        if "\\u" in text:  # half of a surrogate pair can be written in JSON, but to no file
-            json.dumps(content, ensure_ascii=False).encode()
+        content = json.loads(path.read_bytes())
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()  # nor half of a surrogate pair
         problem = "" if isinstance(content, dict) else "no JSON object"
     except (OSError, ValueError) as error:
         problem = str(getattr(error, "strerror", None) or error)
@@ -257,23 +228,11 @@ def read_json(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", content)
 
 
-def _read_float(digits: str) -> float:
-    return number if isfinite(number := float(digits)) else _refuse_number(digits)
-
-
-def _read_int(digits: str) -> int:
-    return int(digits) if len(digits) < LONGEST_INTEGER else _refuse_number(digits)
-
-
-def _refuse_number(digits: str) -> NoReturn:
-    raise ValueError(f"the number {shorten(digits, 20)}")
-
-
 def read_run_paths(folder: Path) -> list[Path]:
     """The folders of the runs that index.json lists. None of them leads out of the folder, whoever wrote the file."""
     runs = read_json(folder / INDEX).get("runs")
     paths = [run.get("path") if isinstance(run, dict) else None for run in runs] if isinstance(runs, list) else []
-    inside = [path for path in paths if isinstance(path, str) and "\0" not in path and _is_inside(path)]
+    inside = [path for path in paths if isinstance(path, str) and "\0" not in path and is_inside(path)]
     if not paths or len(inside) < len(paths):
         problem = "a run has no path in this folder" if paths else "it lists no runs"
         raise InputError(f"{folder / INDEX} is damaged ({problem}). Run the audit again.")
@@ -297,10 +256,10 @@ def _recorded_files(record: Mapping[str, Any]) -> set[str]:
     """The recorded paths; none that leads out of the folder, whoever wrote it."""
     files = record.get("files")
     names = [file for file in files if isinstance(file, str)] if isinstance(files, list) else []
-    return set(filter(_is_inside, names))
+    return set(filter(is_inside, names))
 
 
-def _is_inside(name: str) -> bool:
+def is_inside(name: str) -> bool:
     """Whether a recorded path leads to something in its folder."""
     parts = Path(name).parts  # none of "" and "."
     return bool(parts) and not (Path(name).is_absolute() or ".." in parts or "\\" in name)

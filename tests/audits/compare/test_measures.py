@@ -183,7 +183,7 @@ def test_words_left_out_stand_for_words_resampled(small_models: dict[str, Path],
     options: dict[str, Any] = {"cities": 0, "countries": "FR,DE,IT,NG,KE,TD,JP,CN", "words": words, **SCORE_ONLY}
     for kind in ("bert", "roberta"):
         geobias.audit_regions(small_models[kind], **options, out=tmp_path / kind)
-    runs = [read_run(tmp_path / kind, ["regions"]) for kind in ("bert", "roberta")]
+    runs = [read_run(tmp_path / kind) for kind in ("bert", "roberta")]
     tree = runs[0].result.tree
     assert [region.id for region in tree.regions][:4] == ["Earth", "AF", "AS", "EU"]
 
@@ -223,7 +223,7 @@ def test_a_planted_difference_is_found_with_its_size(tmp_path: Path) -> None:
     for name, classifier in (("even", even), ("biased", biased)):
         geobias.audit_names(classifier, texts, spans="spans", draws=4,
                             gazetteer=tmp_path / "names.csv", out=tmp_path / name)  # fmt: skip
-    runs = [read_run(tmp_path / name, ["names"]) for name in ("even", "biased")]
+    runs = [read_run(tmp_path / name) for name in ("even", "biased")]
     said = [read_renamed(run, run.result.classifiers[0], ["negative", "positive"]) for run in runs]
     names = read_name_units(runs[0])
     assert len(names.kind) == 60 and not names.kind.any()  # all of Mary's are women's first names, 20 a country

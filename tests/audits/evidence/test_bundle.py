@@ -143,13 +143,10 @@ def test_a_run_that_names_files_outside_is_refused(run: Run, runs: dict[str, Pat
 
 
 @posix_only
-@pytest.mark.parametrize("name", ["tables/countries.csv", "tables", "tables/more", "results.json", "report.html"])
+@pytest.mark.parametrize("name", ["tables/effects.csv", "tables", "results.json", "report.html"])
 def test_links_in_a_run_are_refused(run: Run, runs: dict[str, Path], name: str) -> None:
     folder = copy_of(runs["names"], Path("copy"))
-    if (folder / name).exists():
-        (folder / name).rename("elsewhere")
-    else:
-        Path("elsewhere").mkdir()
+    (folder / name).rename("elsewhere")
     (folder / name).symlink_to(Path("elsewhere").resolve())
     files = [*read_json(folder / "run.json")["files"], "tables"]
     write_json(folder / "run.json", {**read_json(folder / "run.json"), "files": files})

@@ -94,7 +94,8 @@ def test_a_null_of_a_single_wording_passes_no_rule(prefixes: list[str], controls
 
 @pytest.mark.parametrize(("paraphrases", "why"), [(1, "one wording"), (2, "2 wordings"), (3, ""), (None, "")])
 def test_associations_of_few_wordings_pass_no_rule(paraphrases: int | None, why: str) -> None:
-    association: Any = None if paraphrases is None else SimpleNamespace(paraphrases=paraphrases)
+    nothing: dict[str, Any] = {"is_tested": False, "ratio": None, "valence_worst": None}
+    association: Any = None if paraphrases is None else SimpleNamespace(paraphrases=paraphrases, **nothing)
     result = replace(regions_result(), association=association, findings=[replace(NULL, audit="regions")])
     (judgement,) = judge({"r": result}, [parse_rule("regions.findings.clear <= 0")])
     assert judgement.passed == (not why) and why in judgement.why

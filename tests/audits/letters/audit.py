@@ -15,7 +15,8 @@ def audit_letters(countries: Sequence[str], *, out: str | Path | None = None) ->
     out : str or Path, optional
         Folder to write the results to. Default: nothing is saved.
     """
-    from geobias.audits.study import RunOptions, execute
-    from tests.audits.letters.study import LettersStudy
+    from geobias.audits.study import finish
+    from tests.audits.letters.result import Letters, LettersResult
 
-    return execute(LettersStudy(RunOptions(out=out), {"countries": list(countries)}))
+    rows = [Letters(name, sum(map(str.isalpha, name))) for name in countries]
+    return finish(LettersResult(settings={"countries": list(countries)}, countries=rows), out)

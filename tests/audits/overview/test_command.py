@@ -17,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 import geobias
 from geobias.audits import pages
 from geobias.audits.overview import design
-from geobias.audits.study import prepare
 from geobias.models.kinds import find_tasks
 from tests.conftest import Run, build_small_model, save_random_model, spell
 
@@ -206,22 +205,6 @@ def test_the_plan_is_of_all_audits_together(run: Run, here: Path, small_models: 
 
 
 @pytest.mark.slow
-def test_a_long_run_is_announced_on_a_terminal(
-    here: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    slow, function = (prepare(geobias.audit, [model]) for model in (small_models["bert"], "own:judge"))
-    monkeypatch.setattr(design, "LONG_SECONDS", 0.0)
-    slow.announce_long_run()
-    assert capsys.readouterr().err == ""  # in a log nobody could interrupt it
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    function.announce_long_run()
-    assert capsys.readouterr().err == ""  # every call of a function may cost money
-    slow.announce_long_run()
-    shown = capsys.readouterr().err
-    assert "resume with the same command." in shown and "--plan" in shown
-
-
-@pytest.mark.slow
 def test_the_python_function(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sys.path.insert(0, str(here))
     try:
@@ -245,7 +228,7 @@ def test_the_python_function(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(webbrowser, "open", open_address)
     overview.open()
     assert opened[0].endswith("here/report.html")
-    with pytest.raises(geobias.InputError, match="were not saved"):
+    with pytest.raises(geobias.InputError, match="was not saved"):
         geobias.audit(judge, ["Mary Smith met John Brown."]).open()
     with pytest.raises(geobias.InputError, match="texts of one language"):
         geobias.audit(judge, {"en": ["Mary"], "fr": ["Marie"]})

@@ -83,7 +83,7 @@ def world_run(folder: Path, model: World, **options: Any) -> FinishedRun[Regions
         "progress": False,
     }
     geobias.audit_regions(model, out=folder, **defaults | options)
-    run: FinishedRun[RegionsResult] = read_run(folder, ["regions"])
+    run: FinishedRun[RegionsResult] = read_run(folder)
     return run
 
 

@@ -30,7 +30,7 @@ Run = FinishedRun[RegionsResult]
 def run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun[RegionsResult]:
     folder: Path = tmp_path_factory.mktemp("map") / "run"
     regions_run(folder)
-    run: FinishedRun[RegionsResult] = read_run(folder, ["regions"])
+    run: FinishedRun[RegionsResult] = read_run(folder)
     return replace(run, result=replace(run.result, association=None, placebo=None))
 
 

@@ -76,7 +76,7 @@ def test_a_name_in_the_file_is_neither_imported_nor_downloaded(
         raise AssertionError("this name was looked up")
 
     point = EntryPoint("declared", "blind.evil:f", extensions.SCORERS)
-    monkeypatch.setattr(extensions, "list_extensions", lambda group: {"declared": [point]})
+    monkeypatch.setattr(extensions, "list_extensions", lambda group: {"declared": point})
     monkeypatch.setattr(huggingface_hub, "model_info", refuse)
     monkeypatch.setattr(spacy, "load", refuse)
     with pytest.raises(geobias.InputError, match=f"--allow {name}"):

@@ -8,75 +8,58 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.compare.result import CompareResult, CompareSettings, Difference, LeftOut, list_pairs
-from geobias.audits.pages import find_run_folder, read_run, reads_runs
-from geobias.audits.registry import audits_with, get_audit
+from geobias.audits.pages import find_run_folder, read_run
+from geobias.audits.registry import get_audit
 from geobias.audits.side_by_side import differing_settings, get_setting
-from geobias.audits.study import RunOptions, Study
+from geobias.audits.study import finish
 from geobias.errors import InputError
-from geobias.models.scorer import ModelIdentity, Scorer
+from geobias.models.scorer import ModelIdentity
 from geobias.report.results import AuditResult
 from geobias.report.runs import FinishedRun
 
 Runs = list[FinishedRun[Any]]
 
 
-@reads_runs
 def compare_folders(runs: Sequence[str | Path | AuditResult], out: str | Path | None) -> CompareResult:
-    return CompareStudy([find_run_folder(run) for run in runs], RunOptions(out=out)).run()
-
-
-class CompareStudy(Study[Scorer, Runs, CompareResult]):
-    """A comparison asks no model: it reads the answers of finished runs."""
-
-    audit = "compare"
-
-    def __init__(self, folders: Sequence[str | Path], options: RunOptions) -> None:
-        super().__init__(options)
-        if len(folders) < 2:
-            raise InputError("A comparison needs at least two runs. Pass their folders.")
-        self.runs = [read_run(Path(folder), audits_with("compare", "compare_runs")) for folder in folders]
-        for run in self.runs[1:]:
-            refuse_incomparable(self.runs[0], run)
-
-    def settings(self) -> CompareSettings:
-        return CompareSettings(self.runs[0].result.audit, [str(run.folder) for run in self.runs])
-
-    def ask(self, scorers: Sequence[Scorer]) -> Runs:
-        return self.runs
-
-    def measure(self, answers: Runs) -> CompareResult:
-        first, *others = answers
-        compare_runs = get_audit(first.result.audit).load("compare", "compare_runs")
-        comparisons = {str(other.folder): compare_runs(first, other) for other in others}
-        rows = [
-            replace(row, first_run=str(first.folder), second_run=second)
+    """Read finished runs and compare their answers; no model is asked."""
+    if len(runs) < 2:
+        raise InputError("A comparison needs at least two runs. Pass their folders.")
+    first, *others = several = [read_run(find_run_folder(run)) for run in runs]
+    compare_runs = get_audit(first.result.audit).find("compare", "compare_runs")
+    if compare_runs is None:
+        raise InputError(f"Runs of `geobias {first.result.audit}` cannot be compared. Pass runs of another audit.")
+    for other in others:
+        refuse_incomparable(first, other)
+    comparisons = {str(other.folder): compare_runs(first, other) for other in others}
+    rows = [
+        replace(row, first_run=str(first.folder), second_run=second)
+        for second, comparison in comparisons.items()
+        for row in comparison.rows
+    ]
+    result = CompareResult(
+        settings=CompareSettings(first.result.audit, [str(run.folder) for run in several]),
+        models=list_compared_models(several, rows),
+        differences=rows,
+        left_out=[
+            LeftOut(str(first.folder), second, model)
             for second, comparison in comparisons.items()
-            for row in comparison.rows
-        ]
-        result = CompareResult(
-            settings=self.settings(),
-            models=list_compared_models(answers, rows),
-            differences=rows,
-            left_out=[
-                LeftOut(str(first.folder), second, model)
-                for second, comparison in comparisons.items()
-                for model in comparison.left_out
-            ],
-            nondeterministic_models=[model for run in answers for model in run.result.nondeterministic_models],
-            work={"models_asked": 0},
-        )
-        constant = {
-            (str(run.folder), model)
-            for run in answers
-            for model, kind in run.result.constant_answers.items()
-            if kind == "all texts"
-        }
-        constant_models = [
-            pair.model
-            for pair in list_pairs(result)
-            if (pair.runs[1], next(iter(pair.rows.values()))[0].second_model) in constant
-        ]
-        return replace(result, constant_answers=dict.fromkeys(constant_models, "all texts"))
+            for model in comparison.left_out
+        ],
+        nondeterministic_models=[model for run in several for model in run.result.nondeterministic_models],
+        work={"models_asked": 0},
+    )
+    constant = {
+        (str(run.folder), model)
+        for run in several
+        for model, kind in run.result.constant_answers.items()
+        if kind == "all texts"
+    }
+    constant_models = [
+        pair.model
+        for pair in list_pairs(result)
+        if (pair.runs[1], next(iter(pair.rows.values()))[0].second_model) in constant
+    ]
+    return finish(replace(result, constant_answers=dict.fromkeys(constant_models, "all texts")), out)
 
 
 def list_compared_models(runs: Runs, rows: Sequence[Difference]) -> list[ModelIdentity]:

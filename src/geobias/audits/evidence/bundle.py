@@ -7,7 +7,6 @@ import os
 import platform
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -19,10 +18,10 @@ from geobias.audits.evidence import documents
 from geobias.audits.evidence.manifest import MANIFEST, format_manifest, hash_folder
 from geobias.audits.gate.report import GateReport, judge_runs
 from geobias.audits.gate.rules import read_rules
-from geobias.audits.pages import find_run_folder, read_run, read_runs, reads_runs, write_page
+from geobias.audits.pages import find_run_folder, read_run, read_runs, write_page
 from geobias.errors import InputError
 from geobias.files import hash_file, writing
-from geobias.report.run_folder import MODEL, MODELS, PAGE, RESULTS, RUN, read_json, write_json
+from geobias.report.run_folder import MODEL, MODELS, PAGE, RESULTS, RUN, is_inside, read_json, write_json
 from geobias.report.runs import FinishedRun, place_for, slug
 from geobias.report.tables import damaged
 
@@ -31,21 +30,21 @@ if TYPE_CHECKING:
 
 ZIP = ".zip"
 WITHHELD = "WITHHELD.sha256"
-ENTRY_DATE = (1980, 1, 1, 0, 0, 0)  # of every file in a .zip, whose own dates say nothing
 
 
-@reads_runs
 def write_bundle(runs: Sequence[Run], out: str | Path, *, rules: str | Path | None, with_texts: bool) -> Path:
     finished = name_runs([run for folder in map(find_run_folder, runs) for run in read_runs(folder)])
     if not finished:
         raise InputError("Pass at least one run.")
     target = _check_target(Path(out).expanduser())
     rules = Path(rules).expanduser() if rules is not None else None
-    outcome = judge_rules(rules, finished) if rules else None
+    outcome = judge_runs({name: run.result for name, run in finished.items()}, read_rules(rules)) if rules else None
     with _stage(target) as folder:
         withheld = {name: copy_run(run, folder / "runs" / name, with_texts) for name, run in finished.items()}
         if rules and outcome:
-            _write_rules(folder / "rules", rules, outcome)
+            (folder / "rules").mkdir()
+            shutil.copyfile(rules, folder / "rules/rules.toml")
+            write_json(folder / "rules/gate.json", outcome.to_dict())
         _write_documents(folder, finished, outcome, withheld)
         (folder / MANIFEST).write_bytes(format_manifest(hash_folder(folder)).encode())
     return target
@@ -59,11 +58,6 @@ def name_runs(runs: Sequence[FinishedRun[Any]]) -> dict[str, FinishedRun[Any]]:
         names = (stem if n == 1 else f"{stem}-{n}" for n in range(1, len(runs) + 1))
         named[next(name for name in names if name not in named)] = run
     return named
-
-
-def judge_rules(path: Path, runs: Mapping[str, FinishedRun[Any]]) -> GateReport:
-    """The outcome of a gate, with the names that the runs have in the bundle."""
-    return judge_runs({name: run.result for name, run in runs.items()}, read_rules(path))
 
 
 def copy_run(run: FinishedRun[Any], target: Path, with_texts: bool) -> dict[str, str]:
@@ -108,44 +102,20 @@ def _is_weights(name: str) -> bool:
 
 def list_files(folder: Path) -> list[str]:
     """The files that geobias wrote and recorded besides run.json, results.json and the page; nobody else's files."""
-    for name in (RUN, RESULTS, PAGE):
-        _check_link(folder / name)
     names: set[str] = set()
-    files = read_json(folder / RUN).get("files", [])
-    for name in files if isinstance(files, list) else [files]:
-        path = _locate_file(folder, name)
-        if path.is_dir():
-            entries = [path, *path.rglob("*")]
-        elif path.is_file():
-            entries = [path]
-        else:
+    for name in read_json(folder / RUN).get("files", []):
+        if not isinstance(name, str) or not is_inside(name):
+            raise InputError(f"{folder / RUN} names {name!r}, which is no file of the run. Run the audit again.")
+        path = folder / name
+        if not path.exists():
             raise InputError(f"{path} is missing from the run. Run the audit again with another --out.")
-        for entry in entries:
-            _check_link(entry)
+        entries = path.rglob("*") if path.is_dir() else [path]
         names |= {entry.relative_to(folder).as_posix() for entry in entries if entry.is_file()}
+    for name in (RUN, RESULTS, PAGE, *names):
+        # A link may lead to a file that the run did not write, and that its owner does not mean to share.
+        if not (folder / name).resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{folder / name} is a link. Replace it with the file itself, or run the audit again.")
     return sorted(names - {RUN, RESULTS, PAGE})
-
-
-def _locate_file(folder: Path, name: Any) -> Path:
-    """The path of a recorded file; refuse one that is not below the folder, or that a link leads to."""
-    parts = Path(name).parts if isinstance(name, str) else ()
-    if not parts or Path(name).anchor or ".." in parts:
-        raise InputError(f"{folder / RUN} names {name!r}, which is no file of the run. Run the audit again.")
-    for n in range(1, len(parts)):
-        _check_link(folder.joinpath(*parts[:n]))
-    return folder / name
-
-
-def _check_link(path: Path) -> None:
-    """Refuse a link: it may lead to a file that the run did not write, and that its owner does not mean to share."""
-    if path.is_symlink():
-        raise InputError(f"{path} is a link. Replace it with the file itself, or run the audit again.")
-
-
-def _write_rules(folder: Path, rules: Path, outcome: GateReport) -> None:
-    folder.mkdir()
-    shutil.copyfile(rules, folder / "rules.toml")
-    write_json(folder / "gate.json", outcome.to_dict())
 
 
 def _write_documents(
@@ -164,7 +134,16 @@ def _write_documents(
         folder / "versions.json",
         {
             "bundle": {"made": date, "geobias": geobias.__version__, "platform": platform.platform()},
-            "runs": {name: {"versions": run.result.versions, **_describe(run)} for name, run in copies.items()},
+            "runs": {
+                name: {
+                    "versions": run.result.versions,
+                    "command": run.description.command,
+                    "finished": run.description.finished,
+                    "seconds": run.description.seconds,
+                    "models": [vars(model) for model in run.result.model_identities],
+                }
+                for name, run in copies.items()
+            },
         },
     )
     judgements = outcome.judgements if outcome else []
@@ -176,15 +155,6 @@ def _write_documents(
     }
     for name, text in pages.items():
         (folder / name).write_bytes(text.encode())
-
-
-def _describe(run: FinishedRun[Any]) -> dict[str, Any]:
-    return {
-        "command": run.description.command,
-        "finished": run.description.finished,
-        "seconds": run.description.seconds,
-        "models": [vars(model) for model in run.result.model_identities],
-    }
 
 
 def _check_target(target: Path) -> Path:
@@ -210,21 +180,11 @@ def _stage(target: Path) -> Iterator[Path]:
             folder.mkdir()
             yield folder
             if target.suffix.lower() == ZIP:
-                _zip_folder(folder, Path(place) / "bundle.zip").replace(target)
+                Path(shutil.make_archive(str(folder), "zip", folder)).replace(target)
             else:
                 if target.is_dir():
                     target.rmdir()  # empty: Windows does not replace a folder
                 folder.replace(target)
-
-
-def _zip_folder(folder: Path, archive: Path) -> Path:
-    with zipfile.ZipFile(archive, "x", zipfile.ZIP_DEFLATED) as file:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), ENTRY_DATE)
-            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            with file.open(entry, "w", force_zip64=True) as member, open(path, "rb") as source:
-                shutil.copyfileobj(source, member)
-    return archive
 
 
 # A table with one of these columns has a row for each text, its parts, or what a model wrote about it.
@@ -242,33 +202,27 @@ def is_free_of_texts(path: Path) -> bool:
         return True
     if suffix not in (".csv", ".parquet"):
         return False
-    columns = _read_csv_columns(path) if suffix == ".csv" else _read_parquet_columns(path)
-    return not TEXT_COLUMNS & {column.casefold() for column in columns}
+    return not TEXT_COLUMNS & {column.casefold() for column in _read_columns(path)}
 
 
 def leave_out_texts(content: Any) -> Any:
     """The content of results.json with every field `examples` and every string `text` empty."""
     if isinstance(content, dict):
+        kinds: dict[str, Any] = {EXAMPLES: dict | list, TEXT: str}
         return {
-            key: type(value)() if _is_field_of_texts(key, value) else leave_out_texts(value)
+            key: type(value)() if key in kinds and isinstance(value, kinds[key]) else leave_out_texts(value)
             for key, value in content.items()
         }
     return [leave_out_texts(value) for value in content] if isinstance(content, list) else content
 
 
-def _is_field_of_texts(key: str, value: Any) -> bool:
-    return isinstance(value, dict | list) if key == EXAMPLES else key == TEXT and isinstance(value, str)
-
-
-def _read_csv_columns(path: Path) -> list[str]:
-    with open(path, encoding="utf-8", newline="") as file:
-        return next(csv.reader(file), [])
-
-
-def _read_parquet_columns(path: Path) -> list[str]:
+def _read_columns(path: Path) -> list[str]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if path.suffix.lower() == ".csv":
+        with open(path, encoding="utf-8", newline="") as file:
+            return next(csv.reader(file), [])
     try:
         return list(pq.read_schema(path).names)
     except (OSError, pa.ArrowException) as error:

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from geobias import __version__
 from geobias.audits.gate.rules import Judgement, Rule, judge, parse_rule, read_rules
-from geobias.audits.pages import find_run_folder, list_several, read_runs, reads_runs
+from geobias.audits.pages import find_run_folder, list_several, read_runs
 from geobias.errors import InputError
 from geobias.files import check_replaceable, write_whole, writing
 from geobias.report.headlines import state_headline
@@ -210,7 +210,6 @@ def _xml(text: str) -> str:
     return NOT_XML.sub("\ufffd", text)
 
 
-@reads_runs
 def check_rules(
     runs: Run | Sequence[Run], rule: Sequence[str], *, rules: str | Path | None, junit: str | Path | None
 ) -> GateReport:

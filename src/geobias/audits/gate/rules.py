@@ -12,23 +12,24 @@ import math
 import operator
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from geobias import __version__
 from geobias.audits.doubts import REASON
-from geobias.audits.reports import find_number_tree
+from geobias.audits.reports import list_gate_numbers
 from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
 from geobias.report.findings import list_caps
 from geobias.report.number_tree import (
-    FINDINGS,
     UNTESTED,
     FindingsCount,
-    NumberTree,
+    GateNumber,
     TreeNumber,
     count_findings,
     join_path,
@@ -59,10 +60,6 @@ class Rule:
 
     @property
     def parts(self) -> list[str]:
-        return [_unquote(part) for part in self.raw_parts]
-
-    @property
-    def raw_parts(self) -> list[str]:
         """What lies between the dots as it was written: a name with a dot in it is several of them."""
         return re.findall(_PART, self.path)
 
@@ -147,19 +144,23 @@ def judge(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> list[Jud
         raise InputError("No run was judged. Pass the folder of a finished run.")
     if not rules:
         raise InputError(f"No rule. Add --rule or --rules. Example: {EXAMPLE!r}.")
-    numbers: list[tuple[Rule, str, TreeNumber]] = []
+    numbers = {name: [*list_gate_numbers(result), *count_findings(result)] for name, result in results.items()}
+    found: list[tuple[Rule, str, GateNumber]] = []
     for rule in rules:
-        trees = {name: _select_tree(rule, result) for name, result in results.items()}
-        having = {name: tree for name, tree in trees.items() if _has_model(tree, rule)}
+        having = {name: each for name, each in numbers.items() if _has_model(each, rule)}
         if not having:
-            raise InputError(_explain_path(rule, trees))
-        numbers += [(rule, name, _find(name, tree, rule)) for name, tree in having.items()]
-    for rule, _, number in numbers:
-        _check_range(rule, number)
+            raise InputError(_explain_path(rule, numbers))
+        for name, each in having.items():
+            matches = _select_best(each, rule)
+            if len(matches) != 1:
+                raise InputError(_explain_path(rule, {name: each}))
+            found.append((rule, name, matches[0]))
+    for rule, _, match in found:
+        _check_range(rule, match.number)
     judgements = []
-    for rule, name, number in numbers:
+    for rule, name, match in found:
         version = results[name].versions.get("geobias", "an unknown version")
-        judgement = _judge_number(rule, name, _doubt(rule, number, results[name]))
+        judgement = _judge_number(rule, name, _doubt(match, results[name]))
         judgements.append(replace(judgement, written_by=None if version == __version__ else version))
     return judgements
 
@@ -175,23 +176,15 @@ def _check_range(rule: Rule, number: TreeNumber) -> None:
     )
 
 
-def _doubt(rule: Rule, number: TreeNumber, result: AuditResult) -> TreeNumber:
+def _doubt(match: GateNumber, result: AuditResult) -> TreeNumber:
     """What cannot be otherwise is no test: numbers of one answer to every text, counts of findings that are capped."""
-    parts = rule.raw_parts
-    words = {_join(parts[1:end]).casefold() for end in range(2, len(parts) + 1)}
-    named = {model.name for model in result.model_identities if words & set(map(str.casefold, model_names(model.name)))}
+    number, names = match.number, set(match.path[1])
+    named = {model.name for model in result.model_identities if names & set(model_names(model.name))}
     if isinstance(number, FindingsCount):
         return replace(number, untested=" ".join(filter(None, [number.untested, *list_caps(result, named)])))
     constant = {name for name, kind in result.constant_answers.items() if kind == "all texts"}
     # Paths without a model (regions) are about the only one of the run.
     return replace(number, untested=REASON) if constant and (not named or named & constant) else number
-
-
-def _select_tree(rule: Rule, result: AuditResult) -> NumberTree:
-    """The paths of a run: counts of findings, and below the name of its audit those of each model, or all numbers."""
-    counts = count_findings(result)
-    numbers = None if FINDINGS in rule.parts else find_number_tree(result)
-    return NumberTree([((result.audit,), counts if numbers is None else numbers), ((FINDINGS,), counts[FINDINGS])])
 
 
 def _judge_number(rule: Rule, run: str, number: TreeNumber) -> Judgement:
@@ -211,105 +204,94 @@ def _judge_number(rule: Rule, run: str, number: TreeNumber) -> Judgement:
     return Judgement(rule, run, number.value, number.low, number.high, bound, not why, why)
 
 
-def _has_model(tree: NumberTree, rule: Rule) -> bool:
+Step = tuple[float, str]  # how well a rule names a part of a path, and the name that it means
+FULL_NAME, OTHER_NAME, COUNTRY = 4, 3, 2  # with a misspelt name: how near it is, which is less than 1
+
+
+def _follow(
+    path: Sequence[tuple[str, ...]], parts: Sequence[str], *, is_misspelt: bool = False
+) -> tuple[list[Step], Sequence[str]]:
+    """The steps on a path that a rule names, as far as it does, and the parts of the rule that are left.
+
+    A name with dots in it is several parts and needs no quotes.
+    """
+    ways: list[tuple[list[Step], Sequence[str]]] = [([], parts)]
+    for end in range(1, len(parts) + 1) if path else ():
+        if step := _match_name(_join(parts[:end]), path[0], is_misspelt):
+            steps, rest = _follow(path[1:], parts[end:], is_misspelt=is_misspelt)
+            ways.append(([step, *steps], rest))
+    return max(ways, key=lambda way: (len(way[0]), -len(way[1])))
+
+
+@cache
+def _match_name(part: str, names: tuple[str, ...], is_misspelt: bool) -> Step | None:
+    """How a part of a rule names a part of a path; a country may have any of its names and codes.
+
+    A name of the path itself comes first: NA is North America in the tree of regions, and NAM is Namibia.
+    """
+    folded, forms = part.casefold(), {name.casefold(): name for name in names}
+    if folded in forms:
+        return (FULL_NAME if folded == names[0].casefold() else OTHER_NAME), forms[folded]
+    if (country := _find_country(part)) in forms:
+        return COUNTRY, forms[country]
+    near = suggest(folded, forms) if is_misspelt else []
+    return (SequenceMatcher(None, folded, near[0]).ratio(), forms[near[0]]) if near else None
+
+
+@cache
+def _find_country(text: str) -> str:
+    code = match_country(text)
+    return load_country_names()[code].casefold() if code else ""
+
+
+def _select_best(numbers: Sequence[GateNumber], rule: Rule, *, is_misspelt: bool = False) -> list[GateNumber]:
+    """The numbers that a rule means: those whose names it has in full rather than others."""
+    matches = []
+    for each in numbers:
+        steps, rest = _follow(each.path, rule.parts, is_misspelt=is_misspelt)
+        if len(steps) == len(each.path) and not rest:
+            matches.append((tuple(quality for quality, _ in steps), each))
+    best = max((quality for quality, _ in matches), default=())
+    return [each for quality, each in matches if quality == best]
+
+
+def _has_model(numbers: Sequence[GateNumber], rule: Rule) -> bool:
     """Whether a run is of the rule's audit and has its model, which is the second part of most paths."""
-    parts = rule.raw_parts
-    below = tree.get(_unquote(parts[0]).casefold())
-    if not isinstance(below, NumberTree) or len(parts) == 1:
-        return below is not None
-    names = [_join(parts[1:end]) for end in range(2, len(parts) + 1)]
-    return any(_match_part(name, below) is not None or name.casefold() in below.shared for name in names)
+    needed = min(2, len(rule.parts))
+    return any(len(_follow(each.path, rule.parts)[0]) >= needed for each in numbers)
 
 
-def _find(run: str, tree: NumberTree, rule: Rule) -> TreeNumber:
-    """The number that a path means. A name with dots in it needs no quotes as long as the path means one number."""
-    matches = list(_list_matches(tree, rule.raw_parts))
-    if len(matches) != 1:
-        raise InputError(_explain_path(rule, {run: tree}))
-    return matches[0]
-
-
-def _list_matches(below: NumberTree | TreeNumber, parts: Sequence[str]) -> Iterator[TreeNumber]:
-    if isinstance(below, TreeNumber):
-        yield from [below] if not parts else []
-        return
-    if not parts and below.number is not None:
-        yield below.number
-    for end in range(1, len(parts) + 1):
-        if name := _match_part(_join(parts[:end]), below):
-            yield from _list_matches(below[name], parts[end:])
-
-
-def _explain_path(rule: Rule, trees: Mapping[str, NumberTree]) -> str:
+def _explain_path(rule: Rule, numbers: Mapping[str, Sequence[GateNumber]]) -> str:
     """Why a path means no number in these runs: what is near, or what there is at the step that goes wrong."""
-    steps = [_walk(tree, rule.raw_parts) for tree in trees.values()]
-    names, below, rest = max(steps, key=lambda step: len(step[0]))
-    if isinstance(below, TreeNumber):
-        return f"The path {rule.path} is too long. End it with {names[-1]!r}."
-    if not rest:
-        return f"The path {rule.path} is incomplete. Add one of: {_list_names(below.names)}."
-    part = _unquote(rest[0])
-    start = f"The path {rule.path} is not in {'these runs' if len(trees) > 1 else f'the run {next(iter(trees))}'}"
-    for end in range(1, len(rest) + 1):
-        if owners := below.shared.get(_join(rest[:end]).casefold()):
-            rules = [str(_move(rule, [*names, owner, *map(_unquote, rest[end:])])) for owner in owners if owner]
-            return f"{start}: {part!r} is the name of several. Write {' or '.join(map(repr, rules[:NAMED]))}."
-    for tree in trees.values():
-        if path := _suggest_path(tree, rule.raw_parts):
-            return f"{start}: {part!r} is unknown. Did you mean {str(_move(rule, path))!r}?"
-    known = dict.fromkeys(name for each, level, _ in steps if each == names for name in getattr(level, "names", ()))
-    return f"{start}: {part!r} is unknown. Choose from: {_list_names(list(known))}."
+    every = [each for run in numbers.values() for each in run]
+    if same := _select_best(every, rule):
+        rules = [_write_rule(rule, [names[0] for names in each.path]) for each in same]
+        return f"The path {rule.path} is the name of several numbers. Write {' or '.join(map(repr, rules[:NAMED]))}."
+    ways = [(each.path, *_follow(each.path, rule.parts)) for each in every]
+    length = max(len(steps) for _, steps, _ in ways)
+    farthest = [(path, rest) for path, steps, rest in ways if len(steps) == length]
+    following = list(dict.fromkeys(path[length][0] for path, _ in farthest if len(path) > length))
+    left = min((rest for _, rest in farthest), key=len)
+    if not left:
+        return f"The path {rule.path} is incomplete. Add one of: {_list_names(following)}."
+    if not following:
+        return f"The path {rule.path} is too long. End it with {farthest[0][0][-1][0]!r}."
+    where = "these runs" if len(numbers) > 1 else f"the run {next(iter(numbers))}"
+    problem = f"The path {rule.path} is not in {where}: {_join(left[:1])!r} is unknown."
+    if near := _select_best(every, rule, is_misspelt=True):
+        steps, _ = _follow(near[0].path, rule.parts, is_misspelt=True)
+        return f"{problem} Did you mean {_write_rule(rule, [name for _, name in steps])!r}?"
+    return f"{problem} Choose from: {_list_names(following)}."
 
 
-def _walk(
-    below: NumberTree | TreeNumber, parts: Sequence[str], names: tuple[str, ...] = ()
-) -> tuple[tuple[str, ...], NumberTree | TreeNumber, Sequence[str]]:
-    """As far as a path leads: the names on the way, what is there, and the rest of the path."""
-    if isinstance(below, NumberTree):
-        for end in range(len(parts), 0, -1):
-            if name := _match_part(_join(parts[:end]), below):
-                return _walk(below[name], parts[end:], (*names, name))
-    return names, below, parts
-
-
-def _suggest_path(below: NumberTree | TreeNumber, parts: Sequence[str]) -> list[str] | None:
-    """The path with the nearest name in the place of each that is unknown; None where it leads to no number."""
-    if isinstance(below, TreeNumber):
-        return None if parts else []
-    if not parts and below.number is not None:
-        return []
-    for end in range(1, len(parts) + 1):
-        part = _join(parts[:end])
-        for name in [_match_part(part, below) or "", *suggest(part.casefold(), below)]:
-            if name and (path := _suggest_path(below[name], parts[end:])) is not None:
-                return [name, *path]
-    return None
-
-
-def _move(rule: Rule, parts: Sequence[str]) -> Rule:
-    return replace(rule, path=join_path(parts))
+def _write_rule(rule: Rule, parts: Sequence[str]) -> str:
+    return str(replace(rule, path=join_path(parts)))
 
 
 def _join(parts: Sequence[str]) -> str:
-    """Parts between dots as one name."""
-    return _unquote(".".join(parts))
-
-
-def _unquote(part: str) -> str:
-    part = part.strip()
-    return part[1:-1] if len(part) > 1 and part[0] == part[-1] and part[0] in _QUOTES else part
-
-
-def _match_part(part: str, below: Mapping[str, Any]) -> str | None:
-    """The name that a part of a path stands for; a country may have any of its names and codes.
-
-    By the country's name, not its code: NA is North America in the tree of regions, and NAM is Namibia.
-    """
-    if part.casefold() in below:
-        return part.casefold()
-    code = match_country(part)
-    name = load_country_names()[code].casefold() if code else ""
-    return name if name in below else None
+    """Parts between dots as one name, without its quotes."""
+    name = ".".join(parts).strip()
+    return name[1:-1] if len(name) > 1 and name[0] == name[-1] and name[0] in _QUOTES else name
 
 
 def _list_names(names: Sequence[str]) -> str:

@@ -5,7 +5,6 @@ The sample sizes are fixed, not fitted to the machine: the same command gives th
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from geobias.audits.downstream.audit import audit_downstream
 from geobias.audits.inputs import NobodyNamedError, describe_copies
 from geobias.audits.names.audit import audit_names
 from geobias.audits.overview.result import Overview
-from geobias.audits.plan import Plan, format_duration, join_plans
+from geobias.audits.plan import Plan, join_plans
 from geobias.audits.regions.audit import audit_regions
 from geobias.audits.study import IndexEntry, RunIndex, RunOptions, assign_folders, prepare, save_index
 from geobias.engine.ask import compute_on
@@ -34,7 +33,6 @@ NAMES: dict[str, Any] = {"draws": 8}
 DOWNSTREAM: dict[str, Any] = {"limit": 40}
 NAMED_TWEETS = 36  # bundled tweets whose people are renamed
 TEXTS_READ, NAMED_TEXTS = 1000, 100  # of the user's: how many are searched for people, and how many are renamed
-LONG_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,6 @@ class OverviewDesign:
     """By the folders of their runs, below that of all."""
     scope: list[str]
     """What is audited, one sentence for each audit; and why one is left out."""
-    may_take_long: bool
-    """Whether to time a few texts first: the bundled models take a few minutes, functions may cost money."""
 
 
 def design_overview(
@@ -85,8 +81,7 @@ def design_overview(
             f"Downstream: the first {len(placed.texts)} texts{_describe_copies(placed.texts)}, each with a prefix for "
             f"{len(placed.places)} countries."
         )
-    may_take_long = any(not str(model).startswith("embedded/") for model in several)
-    return OverviewDesign(studies, scope, may_take_long and not any(map(_is_function, several)))
+    return OverviewDesign(studies, scope)
 
 
 @dataclass(frozen=True)
@@ -117,18 +112,6 @@ class OverviewStudy:
         """How long all studies together take, and how small an effect they can find."""
         studies = self.design.studies.values()
         return join_plans([(study.audit, study.plan()) for study in studies], self.design.scope)
-
-    def announce_long_run(self) -> None:
-        """Say on a terminal that a run takes long, and that it can be interrupted."""
-        if not self.design.may_take_long or not sys.stderr.isatty():
-            return
-        seconds = self.plan().seconds
-        if seconds > LONG_SECONDS:
-            print(
-                f"This takes up to {format_duration(seconds)} (--plan shows the steps). You can stop it with Ctrl-C "
-                "and resume with the same command.",
-                file=sys.stderr,
-            )
 
 
 def _list_models(models: Any) -> list[Any]:

@@ -7,17 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from geobias.errors import InputError
 from geobias.report.findings import Finding, with_role
 from geobias.report.headlines import state_headline
 from geobias.report.notebook import render_result
-from geobias.report.results import AuditResult
+from geobias.report.results import AuditResult, SavedResult
 from geobias.report.run_folder import PAGE
-from geobias.report.runs import open_page
 
 
 @dataclass(frozen=True, repr=False)
-class Overview:
+class Overview(SavedResult):
     """The results of every audit that fits the models.
 
     Attributes
@@ -53,39 +51,10 @@ class Overview:
         """What all audits conclude, in the order of `results`."""
         return [finding for result in self.results.values() for finding in result.findings]
 
-    def summary(self) -> str:
-        """Return the headline and every finding as text, one line each.
-
-        Returns
-        -------
-        str
-            The same text that `print(overview)` shows.
-
-        Examples
-        --------
-        >>> print(overview.summary())  # doctest: +SKIP
-        """
-        return "\n".join(self._summary_lines())
-
-    def __repr__(self) -> str:
-        return self.summary()
-
     def _repr_html_(self) -> str:
-        return render_result(self._summary_lines(), self._list_answers())
+        return render_result(self._list_lines(), self._list_answers())
 
-    def open(self) -> None:
-        """Open the page of all runs in the browser.
-
-        Raises
-        ------
-        InputError
-            If the runs were not saved (give `out=` to the audit), or no browser can be started.
-        """
-        if self.folder is None:
-            raise InputError("These runs were not saved, so they have no page. Run the audit with out='runs/NAME'.")
-        open_page(self.folder / PAGE)
-
-    def _summary_lines(self) -> list[str]:
+    def _list_lines(self) -> list[str]:
         findings = self.findings
         headline = [state_headline(findings)] if findings else []
         page = [f"Page: {self.folder / PAGE}"] if self.folder else []

@@ -1,13 +1,10 @@
-"""Two audits as tasks of lm-evaluation-harness, whose YAML files name these functions.
+"""The decisions audit as a task of lm-evaluation-harness, whose YAML file names these functions.
 
 `geobias_decide` asks for log P of every spelling of every answer to a question. The prompts, the token before them and
 the spellings are those of `geobias decide MODEL`, and so are the numbers. Which spellings a model can write depends on
 its tokenizer, which is read for this.
 
-`geobias_regions` asks for log P of every sentence. lm-evaluation-harness returns totals without numbers of tokens, so
-the score is `sum`, and the numbers are those of `geobias regions MODEL --score sum --no-placebo --paraphrases 0`.
-
-Aggregations are metrics of all answers together: of the worst country, or of the whole world (or the root of the tree).
+Aggregations are metrics of all answers together, of the worst country.
 """
 
 from __future__ import annotations
@@ -20,24 +17,19 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.decide.audit import audit_decisions
-from geobias.audits.regions.audit import audit_regions
-from geobias.audits.regions.design import SCORE_ONLY
 from geobias.audits.reports import RunNumber, list_numbers
 from geobias.audits.study import prepare
 from geobias.errors import InputError
-from geobias.integrations.recorded_answers import RecordedScorer, make_recorded_model
+from geobias.integrations.recorded_answers import make_recorded_model
 from geobias.models.answers import ANSWER_SETS, TEXT, AnswerSet
 from geobias.models.causal import find_first_tokens
 
 DECIDE_OPTIONS = ("scenarios", "domains", "origin", "countries", "draws", "paraphrases", "seed", "limit")
-REGIONS_OPTIONS = ("cities", "continents", "countries", "tree", "words", "templates")
 DECIDE_METRICS = (
     *("impact_ratio_worst", "impact_ratio_worst_low", "impact_ratio_worst_high"),
     *("preference_worst", "preference_worst_low", "preference_worst_high", "answered"),
 )
-REGIONS_METRICS = ("c_w_balanced", "c_w_balanced_low", "c_w_balanced_high", "c_w_paper")
 Decision = tuple[str, str, str, tuple[float, ...]]  # options of the audit as JSON, kind, text, log P of each answer
-Likelihood = tuple[str, str, float]  # options of the audit as JSON, text, log P
 
 
 def load_questions(**metadata: Any) -> dict[str, Any]:
@@ -101,22 +93,6 @@ def record_decision(document: Mapping[str, Any], results: Sequence[tuple[float, 
     return dict.fromkeys(DECIDE_METRICS, (document["options"], document["kind"], document["text"], by_word))
 
 
-def load_sentences(**metadata: Any) -> dict[str, Any]:
-    """Every sentence and every bare name of the audit as a dataset; the options are those of `--metadata`."""
-    from datasets import Dataset  # lm-evaluation-harness has it
-
-    options = {name: metadata[name] for name in REGIONS_OPTIONS if metadata.get(name) is not None}
-    encoded = json.dumps(options, sort_keys=True)
-    design = prepare(audit_regions, **_with_defaults(options)).design
-    texts = dict.fromkeys([*design.sentences(marked=False), *design.region_names])
-    return {"test": Dataset.from_list([{"text": text, "options": encoded} for text in texts])}
-
-
-def record_likelihood(document: Mapping[str, str], results: Sequence[tuple[float, bool]]) -> dict[str, Likelihood]:
-    """One answer for each metric; the aggregations see all answers together."""
-    return dict.fromkeys(REGIONS_METRICS, (document["options"], document["text"], float(results[0][0])))
-
-
 def _make_aggregation(*name: str, end: str = "value") -> Callable[[Sequence[Any]], float]:
     """A number of the audit, or an end of its interval; NaN if there is none, as where nothing is answered."""
 
@@ -135,28 +111,16 @@ aggregate_preference = _make_aggregation("preference", "worst")
 aggregate_preference_low = _make_aggregation("preference", "worst", end="low")
 aggregate_preference_high = _make_aggregation("preference", "worst", end="high")
 aggregate_answered = _make_aggregation("answered")
-aggregate_balanced = _make_aggregation("c_w", "balanced")
-aggregate_balanced_low = _make_aggregation("c_w", "balanced", end="low")
-aggregate_balanced_high = _make_aggregation("c_w", "balanced", end="high")
-aggregate_paper = _make_aggregation("c_w", "paper")
 
 
 @lru_cache(maxsize=1)
 def _measure(answers: tuple[Any, ...]) -> list[RunNumber]:
     """All numbers of the audit of these answers; several metrics share them."""
     options, name = json.loads(answers[0][0]), "lm-evaluation-harness"
-    if isinstance(answers[0][-1], float):
-        scorer = RecordedScorer(name, {text: value for _, text, value in answers})
-        return list_numbers(audit_regions(scorer, **_with_defaults(options), progress=False))
     rows: dict[str, dict[str, tuple[float, ...]]] = {}
     for _, kind, text, log_p in answers:
         rows.setdefault(kind, {})[text] = (0.0, 0.0, *log_p)  # exact: no samples, no refusals
     return list_numbers(audit_decisions(make_recorded_model(name, rows), **options, progress=False))
-
-
-def _with_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Countries without cities, unless asked for; HERB's score alone."""
-    return {**({} if "tree" in options else {"cities": 0}), **options, **SCORE_ONLY}
 
 
 def _load_tokenizer(metadata: Mapping[str, Any]) -> Any:
