@@ -28,6 +28,7 @@ from geobias.errors import InputError
 from geobias.models.scorer import ModelIdentity
 from geobias.report.field_docs import SECTION, FieldDocs, describe_fields
 from geobias.report.findings import ConstantAnswers, Finding, LanguageDoubt
+from geobias.report.headlines import state_headline
 from geobias.report.notebook import Plot, render_result
 from geobias.report.run_folder import PAGE
 from geobias.report.runs import open_page
