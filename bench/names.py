@@ -48,7 +48,9 @@ def main() -> None:
         size = sum(file.stat().st_size for file in Path(folder).rglob("*.parquet")) / 1e6
     counts, renamed = result.answers[0].counts, result.counterfactuals
     assert renamed is not None  # a result that was just measured
-    print(f"{counts.renamed_texts:,} renamed texts, {counts.distinct_renamed_texts:,} distinct ({size:.0f} MB kept)")
+    print(
+        f"{counts['renamed_texts']:,} renamed texts, {counts['distinct_renamed_texts']:,} distinct ({size:.0f} MB kept)"
+    )
     print(f"overhead: {tool:.1f} s; peak memory above the loaded model: {peak() - before:.2f} GB")
 
     step = len(renamed) // SCORED
@@ -56,7 +58,7 @@ def main() -> None:
     start = time.perf_counter()
     classifier.score(part)
     rate = SCORED / (time.perf_counter() - start)
-    scoring = counts.distinct_renamed_texts / rate
+    scoring = counts["distinct_renamed_texts"] / rate
     print(f"embedded/sentiment: {rate:,.0f} texts/s, so {scoring:,.0f} s for all of them")
     print(f"overhead relative to scoring: {100 * tool / scoring:.1f} %")
 

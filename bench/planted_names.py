@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
+from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.audit import audit_names
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.findings import list_findings
@@ -129,7 +129,7 @@ def run_repetition(world: World, seed: int, tokenizer: Any) -> dict[str, Any]:
         original=to_probabilities(np.zeros(len(design.texts))),
         renamed=to_probabilities(tone),
         truth=None,
-        counts=RenamedTextCounts(0, tone.size, tone.size, 0),
+        counts=dict.fromkeys(("texts_cut", "renamed_texts", "distinct_renamed_texts", "renamed_texts_cut"), 0),
         work={"texts_scored": 0, "renamed_texts_scored": 0},
         name_tokens=count_name_tokens(tokenizer, names) if world.has_tokenizer else None,
     )

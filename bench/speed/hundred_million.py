@@ -105,8 +105,8 @@ def run_audit(texts: int, folder: Path) -> None:
         answers = study.ask(study.load(device, dtype))
     killer.stop()
     report: dict[str, Any] = {
-        "texts": answers[0].counts.renamed_texts,
-        "distinct": answers[0].counts.distinct_renamed_texts,
+        "texts": answers[0].counts["renamed_texts"],
+        "distinct": answers[0].counts["distinct_renamed_texts"],
         "scored": answers[0].work["renamed_texts_scored"] + answers[0].work["texts_scored"],
         "seconds_scoring": time.perf_counter() - began,
         "processor_seconds_scoring": time.process_time() - processor_began + sum_processor_time(workers),

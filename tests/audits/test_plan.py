@@ -47,7 +47,7 @@ def test_names(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     code, out, err = run("names", *options, "--perplexity", small_models["roberta"], "--limit", "20")
     assert code == 0, err
     shown = " ".join(out.split())
-    assert "20 of 20 texts name somebody; 3 countries x 10 draws, and 5 draws of names in their own script" in shown
+    assert "20 of 20 texts name somebody; 3 countries x 10 draws." in shown
     assert "planned:noisy 620" in shown and "perplexity by" in shown and "planned:unnamed: no Δ" in shown
     assert not (here / "runs").exists()
     code, more, _ = run("names", *options, "--limit", "400")

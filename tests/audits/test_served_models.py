@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -140,10 +139,10 @@ def test_names_with_a_served_model(run: Run, tmp_path: Path, like: str) -> None:
         assert "This run sends texts" in said
         assert any("Mary fell again." in text for text in toy.prompts())
         code, told, _ = run(*labelled, "--plan")
-        # Three texts, twelve with names of the two countries, and six with Morocco's names in Arabic script.
-        assert "would send 0 texts with about 0 tokens in total (21 more are already stored)" in " ".join(told.split())
+        # Three texts, and twelve with names of the two countries.
+        assert "would send 0 texts with about 0 tokens in total (15 more are already stored)" in " ".join(told.split())
         sent = {text.splitlines()[1] for text in toy.prompts() if " again." in text}
-        assert len(sent) == 21 and sum(bool(re.search("[\u0600-\u06ff]", text)) for text in sent) == 6, sent
+        assert len(sent) == 15, sent
     result = json.loads((tmp_path / "a" / "results.json").read_text())
     assert toy.url in json.dumps(result)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,20 +77,27 @@ TEXTS = [
     texts("two-columns", "a.csv", "text,text\na,b\n", "a.csv has 2 columns named 'text': rename all but one."),
     texts("ragged", "a.csv", "text,n\r\na,1\r\nb\r\n", "a.csv has 1 cell(s) in line 3 but 2 in the header"),
     texts("quotes", "a.tsv", 'text\tn\n"a" b\t1\n', "a.tsv has broken quoting in the row that starts in line 2"),
-    texts("no-json", "a.jsonl", '{"text": "a"}\n{"text": \n', "a.jsonl has invalid JSON in line 2"),
-    texts("no-object", "a.jsonl", '{"text": "a"}\n["b"]\n', "a.jsonl has no JSON object in line 2"),
-    texts("deep-json", "a.jsonl", "[" * 100_000 + "\n", "a.jsonl has invalid JSON in line 1"),
+    texts("open-quote", "a.csv", 'text\na\n"b\n', "a.csv has broken quoting in the row that starts in line 3"),
+    texts("no-json", "a.jsonl", '{"text": "a"}\n{"text": \n', "a.jsonl, line 2 is not valid JSON"),
+    texts("no-object", "a.jsonl", '{"text": "a"}\n["b"]\n', "a.jsonl: row 2 is ['b']. Every row must be an object"),
+    texts("deep-json", "a.jsonl", "[" * 100_000 + "\n", "a.jsonl, line 1 is not valid JSON"),
+    texts("deep-cell", "a.jsonl", f'{{"text": "a", "y": {"[" * 900}{"]" * 900}}}', "nested too deeply", "--label", "y"),
     texts("mixed-types", "a.jsonl", '{"text": "a"}\n{"text": 5}\n', "row 2, column 'text': 5 is not a text"),
     texts("half-text", "a.jsonl", f'{{"text": "a{HALF}"}}', "row 1, column 'text': the text has half a character"),
+    texts("half-id", "a.jsonl", f'{{"text": "a", "id": "{HALF}"}}', "row 1, column 'id': the value has half"),
+    texts("half-subset", "a.jsonl", f'{{"text": "a", "g": "{HALF}"}}', "row 1, column 'g': the value", "--subset", "g"),
+    texts("half-label", "a.jsonl", f'{{"text": "a", "y": ["{HALF}"]}}', "row 1, column 'y': the value", "--label", "y"),
+    texts("half-spans", "a.jsonl", f'{{"text": "a", "s": "{HALF}"}}', "must be a list such as", "--spans", "s"),
     texts("long", "a.csv", f"text\na\n{'John Smith ' * 100_000}\n", "row 2, column 'text': the text has 1,100,000"),
     texts("spans-beyond", "a.csv", 'text,s\nhi,"[[0, 3]]"\n', "[0, 3] must have 0 <= start < end <= 2", "--spans", "s"),
     texts("spans-overlap", "a.csv", 'text,s\nJohn,"[[0, 3], [2, 4]]"\n', "[0, 3] and [2, 4] overlap", "--spans", "s"),
     texts("spans-no-list", "a.csv", "text,s\nJohn,0-3\n", "'0-3' must be a list such as [[0, 5]]", "--spans", "s"),
-    texts("spans-long", "a.jsonl", json.dumps({"text": "a" * 2000, "s": [[0, 1500]]}),
-          "the span [0, 1500] is longer than 1,000 characters", "--spans", "s"),
     texts("label-blank", "a.csv", "text,y\nJohn,\n", "row 1, column 'y': the label is blank", "--label", "y"),
     texts("parquet-cut", "a.parquet", parquet(text=["a"] * 100)[:-20], "a.parquet is damaged or not a Parquet file"),
-    texts("parquet-packed", "a.parquet.gz", b"x", "a.parquet.gz is a gzipped Parquet file. Extract it with gunzip"),
+    texts("parquet-dates", "a.parquet", parquet(text=["a"], id=pa.array([2**60], pa.timestamp("us"))),
+          "a.parquet: column 'id' cannot be read"),
+    texts("parquet-none", "a.parquet", "text\na\n", "a.parquet is damaged or not a Parquet file"),
+    texts("parquet-packed", "a.parquet.gz", b"x", "a.parquet.gz is damaged or not gzipped"),
     texts("gz-cut", "a.csv.gz", gzip.compress(b"text\nJohn\n" * 99)[:-9], "a.csv.gz is damaged or not gzipped"),
     Case("texts-missing", ("names", "--texts", "none.csv"), "The text file none.csv does not exist."),
     Case("texts-folder", ("names", "--texts", "."), "The text file . cannot be read: Is a directory."),

@@ -54,9 +54,3 @@ def test_one_kind_alone_says_nothing_and_equal_points_are_no_problem() -> None:
     found = purity(nearest_neighbours(np.zeros((6, 2)), 2), ["a"] * 6)
     assert (found.purity, found.chance, found.p_value) == (1, 1, 1)
     assert nearest_neighbours(np.zeros((3, 1)), 2).tolist() == [[1, 2], [0, 2], [0, 1]]
-
-
-def test_the_seed_decides() -> None:
-    near, labels = nearest_neighbours(np.random.default_rng(1).normal(size=(40, 3)), 5), list("abcd") * 10
-    assert purity(near, labels, seed=1) == purity(near, labels, seed=1)
-    assert purity(near, labels, seed=1).chance != purity(near, labels, seed=2).chance

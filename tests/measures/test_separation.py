@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from geobias.measures.ranks import (
-    Contrast,
     cluster_error,
     compare_means,
     compare_ranks,
@@ -176,8 +175,3 @@ def test_the_interval_covers_a_planted_auc() -> None:
         assert estimate.low is not None and estimate.high is not None
         covered += estimate.low <= stats.norm.cdf(0.5 / np.sqrt(2)) <= estimate.high
     assert covered / repetitions >= 0.90
-
-
-def test_contrasts_subtract() -> None:
-    difference = Contrast(0.7, np.array([1.0, 2.0])) - Contrast(0.6, np.array([1.0, 0.5]))
-    assert difference.value == pytest.approx(0.1) and difference.influences == pytest.approx([0, 1.5])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ def test_an_interrupted_training_resumes_to_the_same_figure(
         return float(train(*arguments, epoch=epoch, **options))
 
     with monkeypatch.context() as patch:
-        patch.setattr(figure_5, "train_epoch", stop)
+        patch.setattr(training, "train_epoch", stop)
         assert run(*command, "half")[0] == 130
     assert epochs == [1] and not Path("half/results.json").exists()
     assert run(*command, "half")[0] == 0
@@ -129,10 +129,9 @@ def test_a_clear_fall_is_said_and_may_be_an_artefact(monkeypatch: pytest.MonkeyP
     )
 
     def with_spread(spread: float) -> Any:
-        regions, words = len(result.regions), len(result.scored_words)
-        likelihoods = -1 + spread * rng.normal(size=(1, regions, words))
-        answers = SimpleNamespace(likelihoods=likelihoods, name_likelihoods=np.zeros(regions))
-        return SimpleNamespace(regions=result.regions, scored_words=result.scored_words, answers=answers)
+        likelihoods = -1 + spread * rng.normal(size=result.likelihoods.shape)
+        names = np.zeros(len(result.regions))
+        return replace(result, answers=replace(result.answers, likelihoods=likelihoods, name_likelihoods=names))
 
     change, falls = figure_5.describe_change(with_spread(0.5), with_spread(0.01))
     assert falls and "Earth -" in change

@@ -17,7 +17,7 @@ from geobias.models.load import load_classifier
 from geobias.papers import tables
 from geobias.papers.herb import table_1, table_3, table_6
 from geobias.papers.herb.table_1 import MODELS, TAKEN_FOR, compare_scores
-from geobias.papers.names.table_1 import ENGLISH, MULTILINGUAL, find_task
+from geobias.papers.names.tasks import ENGLISH, MULTILINGUAL, find_task
 from geobias.papers.reproduce import list_tables
 from geobias.papers.tables import PAPERS, Reproduction, draw_tables, read_published
 from geobias.world.regions import RegionTree, load_world

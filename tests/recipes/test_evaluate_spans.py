@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from geobias.audits.names.report import EMBEDDED_PRECISION
+from geobias.audits.names.phrases import EMBEDDED_PRECISION
 from geobias.models.finders import load_finder
 from geobias.world.gazetteer import load_gazetteer
 from recipes.entities.evaluate_spans import KINDS, MARKED, find_mentions, overlaps, read_marked, score_mentions

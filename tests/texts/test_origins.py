@@ -13,6 +13,7 @@ from geobias.texts.origins import (
     ChoiceTexts,
     Origin,
     ScenarioTexts,
+    check_showing,
     make_origins,
 )
 from geobias.texts.scenarios import Scenario
@@ -89,23 +90,12 @@ def test_origins_are_those_that_can_be_shown_and_the_controls() -> None:
         assert ("Orange Free State" in codes) == (showing == "name")
     assert make_origins(gazetteer, ["KE"], "stated", baseline=False) == (KENYA,)
     with pytest.raises(InputError, match=r"Unknown way to show origin 'demonyms'. Did you mean 'demonym'"):
-        make_origins(gazetteer, ["KE"], "demonyms")
-    with pytest.raises(InputError, match="Names need a gazetteer"):
-        ScenarioTexts([LOAN], [KENYA], "name")
+        check_showing("demonyms")
 
 
 def test_a_choice_in_both_orders_and_the_same_person_twice() -> None:
     block = ChoiceTexts([JOB], [KENYA], "stated")
     assert list(block) == ["(A) a citizen of Kenya or (B) an applicant?", "(A) an applicant or (B) a citizen of Kenya?"]
-    twice = ChoiceTexts([JOB], [KENYA], "name", opponents=[KENYA], gazetteer=load_gazetteer(), draws=2)
-    assert twice.shape == (1, 1, 4) and twice[0] == twice[1] != twice[2]
-    assert list(pickle.loads(pickle.dumps(twice))) == list(twice)
-    for scenarios, showing, opponents, message in (
-        ([LOAN], "stated", None, "of the kind 'choice' only"),
-        ([JOB], "said", None, "nobody says"),
-        ([JOB], "stated", [], "0 opponents for 1 origins"),
-    ):
-        with pytest.raises(InputError, match=message):
-            ChoiceTexts(scenarios, [KENYA], showing, opponents=opponents)
-    with pytest.raises(InputError, match="needs ChoiceTexts"):
-        ScenarioTexts([JOB], [KENYA], "stated")
+    named = ChoiceTexts([JOB], [KENYA, NO_ORIGIN], "name", gazetteer=load_gazetteer(), draws=2)
+    assert named.shape == (1, 2, 4) and named[0] != named[2] and len(set(named[4:])) == 1
+    assert list(pickle.loads(pickle.dumps(named))) == list(named)

@@ -176,7 +176,7 @@ def test_the_full_stop_of_an_initial_goes_with_it() -> None:
     [
         ("a" * 200_000 + " John Smith", 1),
         ("JOHN SMITH MET MARY. " * 3_000, 2),
-        (" ".join(f"Abc{n} Def{n}" for n in range(6_000)), 6_000),
+        (" ".join(f"Abc{n} Def{n}" for n in range(2_000)), 2_000),
         ("see http://x.com John " * 4_000, 1),
     ],
     ids=["long-word", "many-mentions", "many-people", "many-links"],

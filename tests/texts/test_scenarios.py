@@ -127,7 +127,6 @@ def test_only_paraphrase_of_joins_rows() -> None:
         ([{"text": "{first}?", "favourable": "yes"}], r"must contain \{first\} and \{second\} exactly once"),
         ([{"text": "May {person} go?", "favourable": "maybe"}], "favourable must be 'yes' or 'no', not 'maybe'"),
         ([{"text": "", "favourable": ""}], "no scenarios: all rows are blank"),
-        ([{"text": "{person}\x02?", "favourable": "yes"}], "control character"),
         (
             [{"text": "{person}?", "favourable": "yes", "kind": "chioce"}],
             "unknown kind 'chioce'. Did you mean 'choice'",

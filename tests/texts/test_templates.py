@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
 
 from geobias.errors import InputError
@@ -31,17 +30,6 @@ def test_the_marked_part_can_be_found_again() -> None:
     assert text[start:end] == "hard-working"
     assert unmark(mark("Chad")) == ("Chad", 0, 4)
     assert unmark("Chad") == ("Chad", 0, 4)
-
-
-def test_regions_are_found_where_they_stand() -> None:
-    templates = [DEFAULT_TEMPLATE, "{region}, {region}: {description} of {region}", "{description} {region}"]
-    sentences = Sentences(templates, ["Chad", "are {region}"], ["kind", "of Chad"])
-    for at in np.ndindex(sentences.shape):
-        text, spans = sentences.at(*at), sentences.region_spans(*at)
-        assert [text[start:end] for start, end in spans] == [sentences.regions[at[1]]] * templates[at[0]].count(
-            "{region}"
-        )
-    assert sentences.region_spans(1, 0, 1) == [(0, 4), (6, 10), (23, 27)]
 
 
 @pytest.mark.parametrize(

@@ -43,12 +43,6 @@ def test_the_lexicon_has_single_words_and_its_scale() -> None:
     assert -4 <= min(ratings.values()) < -3 and 3 < max(ratings.values()) <= 4
 
 
-def test_a_word_a_line(tmp_path: Path) -> None:
-    file = tmp_path / "words.txt"
-    file.write_text("\ufeffkind\n\n rude \nkind\n", encoding="utf-8")
-    assert [word.word for word in read_words(file)] == ["kind", "rude"]
-
-
 def test_csv_with_topics(tmp_path: Path) -> None:
     file = tmp_path / "words.csv"
     file.write_text('Topic,Word\nmanners,kind\nmanners,"polite, mostly"\n,loud\n', encoding="utf-8")
@@ -86,16 +80,6 @@ def test_bad_parts_of_speech_and_valences_are_refused(tmp_path: Path, row: str, 
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("", "is empty"), ("\n \n", "is empty"), ("kind\nkind\n", "1 distinct word")]
-)
-def test_too_few_words_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    file = tmp_path / "words.txt"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
-        read_words(file)
-
-
-@pytest.mark.parametrize(
     "text",
     ['"word","topic"\n"kind","a"\n"rude","b"\n', "word;topic\nkind;a\nrude;b\n", "\nword\ttopic\nkind\ta\nrude\tb\n"],
 )
@@ -103,14 +87,6 @@ def test_tables_as_other_programs_write_them(tmp_path: Path, text: str) -> None:
     file = tmp_path / "words.csv"
     file.write_text(text, encoding="utf-8")
     assert read_words(file) == rate_words([Word("kind", "a"), Word("rude", "b")])
-
-
-@pytest.mark.parametrize("text", ["id,name,parent\na,A,\n", "topic;adjective\na;kind\n", '"kind"\n"rude"\n'])
-def test_a_table_without_words_is_refused(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "words.txt"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="no column 'word'"):
-        read_words(file)
 
 
 def count_votes(pair: KnownStereotype) -> tuple[int, int, int, int]:

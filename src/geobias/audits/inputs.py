@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -39,6 +39,33 @@ class TextsSettings:
     @classmethod
     def describe(cls, texts: Texts) -> TextsSettings:
         return cls(texts.source, len(texts), texts.digest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierSettings:
+    """Settings that identify a run of classifiers on texts."""
+
+    texts: TextsSettings
+    threshold: float | None
+    """A class is predicted from this probability on; null for the likeliest one."""
+    prompt: dict[str, Any] | None = None
+    """Prompt for language models."""
+    classifiers: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextCounts:
+    """Numbers of texts."""
+
+    texts: int
+    rows_without_text: int
+    """Left out."""
+    copies: int = 0
+    """Rows left out because they repeat another text but for names, numbers and case."""
+
+    @classmethod
+    def count(cls, texts: Texts, **more: Any) -> Self:
+        return cls(texts=len(texts), rows_without_text=texts.left_out, copies=texts.copies, **more)
 
 
 def describe_copies(texts: int, copies: int, noun: str = "text") -> str:

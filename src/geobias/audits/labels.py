@@ -1,14 +1,17 @@
-"""How a classifier's labels are read: which are positive or negative, which one to show, which are true."""
+"""How a classifier's answers are read: which labels are positive or negative, which one to show, which are true."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from geobias.checks import describe_choices
 from geobias.errors import InputError
+from geobias.models.scorer import ModelIdentity
 from geobias.texts.user_texts import Texts
 
 POSITIVE = frozenset(
@@ -135,3 +138,46 @@ def read_true_labels(
                 raise InputError(f"{classifier} has no label {name!r} (text {texts.ids[row]}). {choices}")
             truth[row, column] = True
     return truth, notes
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedClassifier:
+    """A classifier, and how its answers were read."""
+
+    model: str
+    labels: list[str]
+    multi_label: bool
+    """Whether a text may have several labels, or none."""
+    threshold: float | None
+    """A class is predicted from this probability on; null for the likeliest one."""
+    texts_cut: int
+    """Texts truncated to the model's maximum length."""
+    notes: list[str]
+    """How labels were read and models chosen where the user did not say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadAnswers:
+    """The probabilities of one classifier; an audit adds those for its changed texts."""
+
+    model: ModelIdentity
+    labels: tuple[str, ...]
+    multi_label: bool
+    threshold: float | None
+    original: np.ndarray = field(repr=False)  # all texts x labels
+    truth: np.ndarray | None = field(default=None, repr=False)  # all texts x labels
+    counts: dict[str, int]  # of texts cut and scored, by the fields of the row of the classifier
+    work: dict[str, int]
+    notes: tuple[str, ...] = ()
+    name_tokens: np.ndarray | None = field(default=None, repr=False)  # of the names that are put into texts
+
+    def describe(self) -> dict[str, Any]:
+        """What the row of the classifier says."""
+        return {
+            "model": self.model.name,
+            "labels": list(self.labels),
+            "multi_label": self.multi_label,
+            "threshold": self.threshold,
+            "notes": list(self.notes),
+            **self.counts,
+        }

@@ -15,13 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
+from geobias.audits.labels import read_true_labels
 from geobias.audits.pages import add_findings, read_runs, write_run_page
-from geobias.audits.plan import Served, Workload, agree, classification, served_classifier
+from geobias.audits.plan import Plan, Served, Step, Workload, agree, classification, served_classifier, timed
 from geobias.audits.reports import write_files
 from geobias.engine.answer_checks import check_answers
 from geobias.engine.ask import compute_on
 from geobias.files import hash_file
-from geobias.models.answers import Prompt, require_prompt
+from geobias.models.answers import Prompt, refuse_unused_prompt, require_prompt
 from geobias.models.load import load_classifier
 from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import Classifier, ModelIdentity
@@ -158,19 +159,22 @@ class Study(ABC, Generic[Models, Answers, Result]):
         yield folder
 
 
-class ClassifierStudy(Study[Classifier, Answers, Result]):
-    """A study of one or several classifiers: names, folders, functions, loaded ones, or one behind a server."""
+class ClassifierStudy(Study[Classifier, tuple[Answers, ...], Result]):
+    """The same texts, put to classifiers: names, folders, functions, loaded ones, or one behind a server.
 
-    def __init__(self, classifiers: Any, prompt: Prompt | None, options: RunOptions) -> None:
-        super().__init__(options)
-        self.prompt = prompt
+    Its design has the `texts`, the `threshold` and the `prompt`, and `settings_for(classifiers)`.
+    """
+
+    def __init__(self, design: Any, classifiers: Any, options: RunOptions) -> None:
+        super().__init__(options, design)
+        self.prompt: Prompt | None = design.prompt
         self.served = classifiers if isinstance(classifiers, Served) else None
         if self.served:
-            require_prompt(prompt, self.served.model)
+            require_prompt(self.prompt, self.served.model)
         several = classifiers if isinstance(classifiers, list | tuple) else [classifiers]
         # What is no name is wrapped at once, which costs nothing; a name is loaded when the study runs.
         self.classifiers = [
-            classifier if isinstance(classifier, str | Served) else load_classifier(classifier, prompt=prompt)
+            classifier if isinstance(classifier, str | Served) else load_classifier(classifier, prompt=self.prompt)
             for classifier in (str(each) if isinstance(each, Path) else each for each in several)
         ]
 
@@ -179,6 +183,9 @@ class ClassifierStudy(Study[Classifier, Answers, Result]):
         if self.served:
             return [self.served.model]
         return [str(getattr(classifier, "name", classifier)) for classifier in self.classifiers]
+
+    def settings(self) -> Any:
+        return self.design.settings_for(self.classifier_names)
 
     def load(self, device: str, dtype: str) -> list[Classifier]:
         if self.served:
@@ -194,7 +201,54 @@ class ClassifierStudy(Study[Classifier, Answers, Result]):
 
     @abstractmethod
     def texts_to_classify(self) -> list[Sequence[str]]:
-        """Blocks of texts that go to every classifier, the original texts first."""
+        """The original texts, then the changed ones."""
+
+    def ask(self, scorers: Sequence[Classifier]) -> tuple[Answers, ...]:
+        refuse_unused_prompt(self.prompt, scorers)
+        # Before the first is scored: a label that the last does not have must not cost an hour.
+        readings = [self.read_labels(classifier) for classifier in scorers]
+        return tuple(map(self.ask_classifier, scorers, readings))
+
+    def read_labels(self, classifier: Classifier) -> dict[str, Any]:
+        """How the answers of a classifier are read, by the fields that hold its answers."""
+        design, name, labels = self.design, classifier.name, tuple(classifier.labels)
+        several_fit = classifier.multi_label or design.threshold is not None
+        truth, notes = read_true_labels(design.texts, name, labels, several_fit=several_fit)
+        default_threshold = 0.5 if classifier.multi_label else None
+        return {
+            "labels": labels,
+            "multi_label": classifier.multi_label,
+            "threshold": default_threshold if design.threshold is None else design.threshold,
+            "truth": truth,
+            "notes": classifier.notes + notes,
+        }
+
+    @abstractmethod
+    def ask_classifier(self, classifier: Classifier, reading: dict[str, Any]) -> Answers:
+        """What one classifier answers; `reading` is from `read_labels`."""
+
+    def plan(self) -> Plan:
+        """How long the study takes, and how small an effect it can find; for a served model, what would be sent."""
+        if self.served:
+            return Plan.of_served(self.workload(self.served))
+        classifiers = self.load(self.options.device, self.options.dtype)
+        _, changed = self.texts_to_classify()
+        steps = [timed(classifier.name, classifier, changed) for classifier in classifiers]
+        return Plan(
+            self.describe_size(), [*steps, *self.time_other_models()], list(map(self.find_smallest_effect, classifiers))
+        )
+
+    @abstractmethod
+    def describe_size(self) -> str:
+        """How many texts are classified, and what they are made of."""
+
+    def time_other_models(self) -> list[Step]:
+        """The steps of models that are no classifiers."""
+        return []
+
+    @abstractmethod
+    def find_smallest_effect(self, classifier: Classifier) -> str:
+        """In words, from a pilot."""
 
     def workload(self, served: Served) -> Workload:
         """What would be sent to a server."""

@@ -15,6 +15,7 @@ region with invented places, scored alike. Arrays are paraphrases x regions x wo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -125,12 +126,12 @@ def compare_with_invented(value: np.ndarray, invented: np.ndarray, of_wording: n
     Associations are standardised for their word by the spread of invented places (each of those by the spread of the
     others), and for their region by its own spread over words where that is larger: some names are noisy in every
     word. To that comes a variance `of_wording` that only the regions have. The largest |z| of an invented place follows
-    a generalised extreme value distribution (`Maxima`). What other associations may add through the means
+    a generalised extreme value distribution (`_fit_maxima`). What other associations may add through the means
     (`bound_leaks`) is taken off first.
     """
     beyond_leaks = np.maximum(np.abs(value) - bound_leaks(value, measure_spread(invented)), 0)
     error = np.sqrt(_measure_names(value, invented) ** 2 + of_wording)
-    return _fit_maxima(invented).exceedance(beyond_leaks / error)
+    return np.asarray(_fit_maxima(invented).sf(beyond_leaks / error))
 
 
 def adjust_over_regions(p: np.ndarray) -> np.ndarray:
@@ -153,7 +154,7 @@ def find_detectable(value: np.ndarray, invented: np.ndarray) -> float:
     """
     (regions, words), spread = value.shape, measure_spread(invented)
     scale = float(np.median(row_scales(value / spread)))
-    needed = _fit_maxima(invented).quantile(SIGNIFICANT / regions) * scale
+    needed = float(_fit_maxima(invented).isf(SIGNIFICANT / regions)) * scale
     noise = np.hypot(1, needed * np.sqrt(0.5 / len(invented) + 1 / words))
     return float(np.median(spread) * (needed + POWER_QUANTILE * noise) / (1 - 1 / regions) / (1 - 1 / words))
 
@@ -292,43 +293,22 @@ def bound_leaks(value: np.ndarray, spread: np.ndarray) -> np.ndarray:
     return np.asarray(by_word + by_region)
 
 
-@dataclass(frozen=True)
-class Maxima:
-    """A generalised extreme value distribution: P(max > x) = 1 - exp(-(1 + shape (x - mode) / width)^(-1 / shape)).
+def _fit_maxima(invented: np.ndarray) -> Any:
+    """The distribution of the largest standardised association of an invented place: generalised extreme value.
 
-    With the shape 0 it is Gumbel's, to which the largest of many normal numbers tend.
-    """
-
-    mode: float
-    width: float
-    shape: float
-
-    def exceedance(self, largest: np.ndarray) -> np.ndarray:
-        """P(max > x)."""
-        return np.asarray(stats.genextreme.sf(largest, -self.shape, self.mode, self.width))
-
-    def quantile(self, p: float) -> float:
-        """The value that is exceeded with probability p."""
-        return float(stats.genextreme.isf(p, -self.shape, self.mode, self.width))
-
-
-def _fit_maxima(invented: np.ndarray) -> Maxima:
-    """The distribution of the largest standardised association of an invented place.
-
-    Mode and width are Gumbel's by the method of moments, never below those of as many normal numbers. Sixty places do
-    not determine the shape: it is that of the maxima of Student's t, 1 / df, with the kurtosis of all associations.
+    P(max > x) = 1 - exp(-(1 + shape (x - mode) / width)^(-1 / shape)). With the shape 0 it is Gumbel's, to which the
+    largest of many normal numbers tend. Mode and width are Gumbel's by the method of moments, never below those of as
+    many normal numbers. Sixty places do not determine the shape: it is that of the maxima of Student's t, 1 / df, with
+    the kurtosis of all associations.
     """
     spread_of_others = np.sqrt(((invented**2).sum(axis=0) - invented**2) / (len(invented) - 2))
-    z = np.abs(_standardise(invented, spread_of_others))
+    z = invented / np.maximum(spread_of_others, SMALLEST_SPREAD)
+    z = np.abs(z / row_scales(z))
     largest = z.max(axis=1)
     normal_mode = float(stats.norm.isf(0.5 / invented.shape[1]))
     width = max(float(largest.std(ddof=1)) * np.sqrt(6) / np.pi, 1 / max(normal_mode, 1.0))
     mode = max(float(largest.mean()) - np.euler_gamma * width, normal_mode)
     variance = (z**2).mean()
     kurtosis = max(float((z**4).mean() / variance**2) - 3, 0.0) if variance > 0 else 0.0
-    return Maxima(mode, width, kurtosis / (4 * kurtosis + 6))  # kurtosis = 6 / (df - 4)
-
-
-def _standardise(value: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    standardised = value / np.maximum(spread, SMALLEST_SPREAD)
-    return standardised / row_scales(standardised)
+    shape = kurtosis / (4 * kurtosis + 6)  # kurtosis = 6 / (df - 4)
+    return stats.genextreme(-shape, mode, width)

@@ -133,14 +133,8 @@ def tone_difference(original: np.ndarray, renamed: np.ndarray, positive: list[in
 
 
 def kl_by_text(renamed: np.ndarray, reference: np.ndarray, *, multi_label: bool = False) -> np.ndarray:
-    """texts x countries x draws: symmetric KL divergence of a renamed text from its reference (texts x classes).
-
-    Text by text: the logarithms of all texts at once would take more memory than everything else.
-    """
-    divergences = np.empty(renamed.shape[:-1])
-    for i, (versions, text_reference) in enumerate(zip(renamed, reference, strict=True)):
-        divergences[i] = symmetric_kl(versions, text_reference, multi_label=multi_label)
-    return divergences
+    """texts x countries x draws: symmetric KL divergence of a renamed text from its reference (texts x classes)."""
+    return symmetric_kl(renamed, reference[:, None, None], multi_label=multi_label)
 
 
 def country_mean(renamed: np.ndarray, counted: np.ndarray) -> np.ndarray:
@@ -245,25 +239,6 @@ def shift(before: np.ndarray, after: np.ndarray, threshold: float | None = None)
         gained=gained,
         lost=lost,
     )
-
-
-def flips(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """prefixes x classes x classes: how many texts went from the first likeliest class to the second; diagonal 0."""
-    _, prefixes, classes = after.shape
-    counts = np.zeros((prefixes, classes, classes), dtype=np.int64)
-    np.add.at(counts, (np.arange(prefixes), before.argmax(axis=1)[:, None], after.argmax(axis=2)), 1)
-    counts[:, range(classes), range(classes)] = 0
-    return counts
-
-
-def flip_shares(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """texts x classes x classes: the share of prefixes that take a text from the first class to the second."""
-    class_before, class_after = before.argmax(axis=1), after.argmax(axis=2)
-    classes = np.arange(before.shape[1])
-    share_after = (class_after[:, :, None] == classes).mean(axis=1)
-    shares = (class_before[:, None] == classes)[:, :, None] * share_after[:, None, :]
-    shares[:, classes, classes] = 0
-    return np.asarray(shares)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ with the number of tokens and the length of a text as controls, a name that is m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,14 +46,6 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return _row_correlations(x[None], y[None])[0]
 
 
-@dataclass(frozen=True)
-class LocalCorrelation:
-    """Correlations by country and class and over all countries."""
-
-    by_country: np.ndarray  # countries x classes
-    overall: np.ndarray  # classes
-
-
 def local_correlations(perplexity: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """texts x countries x classes: Pearson's correlation over the versions of one text and country.
 
@@ -65,24 +57,6 @@ def local_correlations(perplexity: np.ndarray, probabilities: np.ndarray) -> np.
     if is_measured.any() and perplexity.shape[2] >= FEWEST_DRAWS:
         by_text[is_measured] = _row_correlations(perplexity[is_measured], probabilities[is_measured])
     return by_text
-
-
-def pooled_correlation(
-    perplexity: np.ndarray, probabilities: np.ndarray, original_perplexity: np.ndarray, original: np.ndarray
-) -> LocalCorrelation:
-    """Pearson's correlation of the changes from the original, over all texts (as the released code; Tables 3 and 5)."""
-    perplexity_change = perplexity - original_perplexity[:, None, None]
-    probability_change = probabilities - original[:, None, None]
-    classes = probabilities.shape[-1]
-    return LocalCorrelation(
-        by_country=np.array(
-            [
-                pearson(x.ravel(), y.reshape(-1, classes))
-                for x, y in zip(perplexity_change.swapaxes(0, 1), probability_change.swapaxes(0, 1), strict=True)
-            ]
-        ),
-        overall=pearson(perplexity_change.ravel(), probability_change.reshape(-1, classes)),
-    )
 
 
 def estimate_correlations(

@@ -49,20 +49,15 @@ SMALLEST_EIGENVALUE = 1e-8  # of the covariates' correlations within countries; 
 class AdjustedDifferences(NamedTuple):
     """Differences of countries from the mean of countries; arrays of countries, or of covariates."""
 
-    kept: list[int]
-    """Positions of the covariates that are held fixed."""
+    kept: list[int]  # positions of the covariates that are held fixed
     unadjusted: Estimates
     adjusted: Estimates
-    cautious: Estimates
-    """Adjusted, had the covariates explained more by a margin; with the intervals of `adjusted`."""
+    cautious: Estimates  # adjusted, had the covariates explained more by a margin; with the intervals of `adjusted`
+    # unadjusted minus adjusted; the interval is over slopes, with the countries' mean covariates as they are
     explained: Estimates
-    """Unadjusted minus adjusted; the interval is over slopes, with the countries' mean covariates as they are."""
-    slopes: Estimates
-    """β: per unit of each covariate."""
-    covariate_differences: np.ndarray
-    """countries x covariates: the means of the covariates minus the mean of countries."""
-    uncertainty: Uncertainty
-    """Of the adjusted differences."""
+    slopes: Estimates  # β: per unit of each covariate
+    covariate_differences: np.ndarray  # countries x covariates: the means of the covariates minus the mean of countries
+    uncertainty: Uncertainty  # of the adjusted differences
 
 
 @dataclass(frozen=True)
@@ -70,10 +65,9 @@ class _Slopes:
     """Coefficients that are the sum over all answers of weights * values, kept apart by country."""
 
     design: CrossedVariance
-    text_sums: np.ndarray
-    """texts x countries x coefficients: how far the sums move without each text (the jackknife)."""
+    text_sums: np.ndarray  # texts x countries x coefficients: how far the sums move without each text (the jackknife)
+    # countries and coefficients, squared: products of answers of different texts that show the same name
     name_products: np.ndarray | None
-    """Countries and coefficients, squared: products of answers of different texts that show the same name."""
 
     def uncertainty(self, factors: np.ndarray) -> Uncertainty:
         """Of linear combinations of the sums: factors are measures x countries x coefficients."""

@@ -36,7 +36,7 @@ from geobias.files import read_block
 from geobias.measures.arrays import TextValues, text_blocks
 from geobias.measures.estimates import NORMAL_QUANTILE, POWER, TAIL, satterthwaite_df
 from geobias.measures.name_blocks import Cells, ColumnSums, NameBlock, ValueSums, sum_design
-from geobias.measures.uncertainty import ROUNDING, Uncertainty
+from geobias.measures.uncertainty import ROUNDING, Uncertainty, combine_variances
 
 FEWEST_TEXTS, FEWEST_ANSWERS = 15, 40  # of a country: with fewer, intervals do not have nominal coverage
 FEWEST_DRAWS = 2
@@ -77,10 +77,9 @@ LinearValues: TypeAlias = np.ndarray | ValueSums  # can be multiplied and shifte
 class LinearMeasure(NamedTuple):
     """A measure that is linear in the countries' means."""
 
-    values: Values
-    """texts x countries x draws."""
+    values: Values  # texts x countries x draws
+    # countries x countries: row c gives the measure of country c from the mean values of all countries
     coefficients: np.ndarray
-    """countries x countries: row c gives the measure of country c from the mean values of all countries."""
 
 
 class VarianceParts(NamedTuple):
@@ -98,12 +97,9 @@ class VarianceParts(NamedTuple):
 class VarianceComponents(NamedTuple):
     """What makes up the variance of a country's difference from the mean of countries, for planning."""
 
-    texts: np.ndarray
-    """countries: variance of one text's difference, without the noise of its draws."""
-    draws: np.ndarray
-    """countries: variance of one draw of a text."""
-    names: np.ndarray
-    """countries x kinds: variance of the effect of one name; unbiased, so below 0 at times."""
+    texts: np.ndarray  # countries: variance of one text's difference, without the noise of its draws
+    draws: np.ndarray  # countries: variance of one draw of a text
+    names: np.ndarray  # countries x kinds: variance of the effect of one name; unbiased, so below 0 at times
 
 
 class CrossedVariance:
@@ -180,13 +176,11 @@ class CrossedVariance:
         columns: list[ColumnSums] = []
         for block in self.blocks():
             values_of_block = compute(block.texts)
-            columns = columns or [self._start_sums() for _ in values_of_block]
+            cells = self.cells if self.has_name_variance else None
+            columns = columns or [ColumnSums(self.shape, cells, self.kinds) for _ in values_of_block]
             for column, values in zip(columns, values_of_block, strict=True):
                 column.add(block, values, self.counted[block.texts])
         return [column.finish(self.draws_per_text) for column in columns]
-
-    def _start_sums(self) -> ColumnSums:
-        return ColumnSums(self.shape, self.cells if self.has_name_variance else None, self.kinds)
 
     def means(self, values: Values) -> np.ndarray:
         """The countries' means over the counted answers."""
@@ -216,18 +210,8 @@ class CrossedVariance:
 
         `name_count` is how many names each measure rests on; `name_covariance` is None where names are fixed.
         """
-        covariance = influence.T @ influence
-        text_variance = np.diag(covariance).copy()
-        text_df = np.full(len(text_variance), self.text_count - 1.0)
-        if name_covariance is None:
-            return Uncertainty(covariance, text_df)
-        covariance = covariance + name_covariance
-        variance = np.maximum(np.diag(covariance), text_variance)  # names add to the variance
-        np.fill_diagonal(covariance, variance)
-        name_df = np.maximum(name_count - self.kinds, 1)
-        name_variance = variance - text_variance
-        squares_over_df = text_variance**2 / text_df + name_variance**2 / name_df
-        return Uncertainty(covariance, satterthwaite_df(variance, squares_over_df, self.text_count - 1))
+        text_df, name_df = np.full(influence.shape[1], self.text_count - 1.0), np.maximum(name_count - self.kinds, 1)
+        return combine_variances(influence, text_df, name_covariance, name_df, self.text_count - 1)
 
     @property
     def names_by_country(self) -> np.ndarray:

@@ -34,7 +34,6 @@ from geobias.measures.estimates import (
     Estimate,
     Estimates,
     bessel_factor,
-    satterthwaite_df,
     t_quantile,
     t_test,
 )
@@ -47,7 +46,7 @@ from geobias.measures.missing_answers import (
     impute_cells,
 )
 from geobias.measures.paired_differences import PairedDifference
-from geobias.measures.uncertainty import ROUNDING, Family, Uncertainty, measure_spread_change
+from geobias.measures.uncertainty import ROUNDING, Family, Uncertainty, combine_variances, measure_spread_change
 
 
 @dataclass(frozen=True)
@@ -55,16 +54,12 @@ class CountryMeans:
     """Means of countries, and what their uncertainty is made of."""
 
     means: np.ndarray
-    influence: np.ndarray
-    """situations x countries: its squares sum to the variance over situations."""
-    df: float | np.ndarray
-    """Of each country where they differ."""
+    influence: np.ndarray  # situations x countries: its squares sum to the variance over situations
+    df: float | np.ndarray  # of each country where they differ
+    # countries x countries: what names add; None where names are not drawn, or each situation shows one only
     name_covariance: np.ndarray | None
-    """countries x countries: what names add; None where names are not drawn, or each situation shows one only."""
-    name_df: np.ndarray
-    """Of each country."""
-    is_known: np.ndarray | None = None
-    """Which of all countries these are; None for all. Others are answered too seldom."""
+    name_df: np.ndarray  # of each country
+    is_known: np.ndarray | None = None  # which of all countries these are; None for all. Others are answered too seldom
 
     @property
     def is_comparable(self) -> bool:
@@ -106,18 +101,10 @@ class CountryMeans:
         `name_df` is the degrees of freedom of what names add to each of them.
         """
         values = coefficients @ self.means
-        influence = self.influence @ coefficients.T
-        covariance = influence.T @ influence
-        variance = np.diag(covariance).copy()
         least_df = float(np.min(self.df))
         df = np.full(len(values), self.df if np.size(self.df) == len(values) else least_df)
-        if self.name_covariance is None:
-            return values, Uncertainty(covariance, df)
-        covariance = covariance + coefficients @ self.name_covariance @ coefficients.T
-        total = np.maximum(np.diag(covariance), variance)  # names add to the variance
-        np.fill_diagonal(covariance, total)
-        squares_over_df = variance**2 / df + (total - variance) ** 2 / name_df
-        return values, Uncertainty(covariance, satterthwaite_df(total, squares_over_df, least_df))
+        of_names = None if self.name_covariance is None else coefficients @ self.name_covariance @ coefficients.T
+        return values, combine_variances(self.influence @ coefficients.T, df, of_names, name_df, least_df)
 
     def against_mean(self) -> tuple[np.ndarray, Uncertainty]:
         """Every country against the mean of countries."""

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from geobias.measures.estimates import Estimate
 from geobias.measures.herb import descriptive_vectors, distances
@@ -109,12 +110,9 @@ class Purity:
 
 def nearest_neighbours(points: np.ndarray, k: int) -> np.ndarray:
     """points x k: positions of the k nearest other points by Euclidean distance, nearest first; ties by position."""
-    positions = np.empty((len(points), k), dtype=np.int64)
-    for i, point in enumerate(points):
-        distances = ((points - point) ** 2).sum(axis=1)
-        distances[i] = np.inf
-        positions[i] = np.argsort(distances, kind="stable")[:k]
-    return positions
+    squares = cdist(points, points, "sqeuclidean")
+    np.fill_diagonal(squares, np.inf)
+    return np.argsort(squares, axis=1, kind="stable")[:, :k]
 
 
 def unit_vectors(points: np.ndarray) -> np.ndarray:

@@ -95,14 +95,10 @@ def impute_answers(values: np.ndarray, favours: np.ndarray, counted: np.ndarray)
 class AdditiveFit:
     """a and b above, and what situations contribute to their errors."""
 
-    situations: np.ndarray
-    """a; NaN for a situation without answers."""
-    countries: np.ndarray
-    """b."""
-    means: np.ndarray
-    """b plus the mean of the situations."""
-    influence: np.ndarray
-    """situations x countries: on the means."""
+    situations: np.ndarray  # a; NaN for a situation without answers
+    countries: np.ndarray  # b
+    means: np.ndarray  # b plus the mean of the situations
+    influence: np.ndarray  # situations x countries: on the means
 
     @classmethod
     def of(cls, means: np.ndarray, weights: np.ndarray | None = None) -> AdditiveFit:

@@ -51,13 +51,6 @@ class Spread(NamedTuple):
     exceeds_noise: bool
 
 
-class Scales(NamedTuple):
-    """Standard deviations of the tone: over texts, without the noise of names, and over the names of a country."""
-
-    texts: float
-    names: float
-
-
 class SpreadRatio(NamedTuple):
     """The spread after mitigation divided by the spread before; NaN where there is none before."""
 
@@ -122,23 +115,27 @@ def _find_noise_floor(mean: np.ndarray, covariance: np.ndarray, rng: np.random.G
     return float(np.sqrt(np.trace(covariance) / df)), bool(exceeds)
 
 
-def measure_scales(values: np.ndarray) -> Scales:
-    """The scales of tones (texts x countries x draws); that of texts is 0 where it may be noise of names alone."""
+def measure_scales(values: np.ndarray) -> tuple[float, float]:
+    """Standard deviations of tones (texts x countries x draws): over texts, and over the names of a country.
+
+    That over texts is without the noise of names, and 0 where it may be nothing else.
+    """
     texts, countries, draws = values.shape
     if texts < 2:
-        return Scales(0.0, 0.0)
+        return 0.0, 0.0
     over_names = float(values.var(axis=2, ddof=1).mean()) if draws > 1 else 0.0
     noise = over_names / (countries * draws)
     total = float(values.mean(axis=(1, 2)).var(ddof=1))
     most_noise = noise * stats.chi2.ppf(CONFIDENCE_LEVEL, texts - 1) / (texts - 1)
-    return Scales(float(np.sqrt(total - noise)) if total > most_noise else 0.0, float(np.sqrt(over_names)))
+    return float(np.sqrt(total - noise)) if total > most_noise else 0.0, float(np.sqrt(over_names))
 
 
-def compute_shrinkage(before: Scales, after: Scales) -> float:
+def compute_shrinkage(before: tuple[float, float], after: tuple[float, float]) -> float:
     """By how much the scale shrinks; NaN if all texts have the same tone after, but not before."""
-    if before.texts > ROUNDING or after.texts > ROUNDING:
-        return divide_or_nan(before.texts, after.texts)
-    return before.names / after.names if after.names > ROUNDING else 1.0
+    (texts_before, names_before), (texts_after, names_after) = before, after
+    if max(texts_before, texts_after) > ROUNDING:
+        return divide_or_nan(texts_before, texts_after)
+    return names_before / names_after if names_after > ROUNDING else 1.0
 
 
 def divide_or_nan(numerator: float, denominator: float) -> float:

@@ -51,12 +51,10 @@ class NameBlock:
 class DesignSums(NamedTuple):
     """Sums over all texts that depend on the design alone."""
 
-    moments: np.ndarray
-    """M: countries x kinds x kinds."""
+    moments: np.ndarray  # M: countries x kinds x kinds
+    # kinds x countries x countries: sums over names of their counts' products, without pairs of the same text
     overlap: np.ndarray
-    """kinds x countries x countries: sums over names of their counts' products, without pairs of the same text."""
-    cell_count: np.ndarray
-    """Cells: in how many answers the name is shown."""
+    cell_count: np.ndarray  # cells: in how many answers the name is shown
 
 
 def sum_design(blocks: Iterable[NameBlock], cells: Cells, countries: int, kinds: int) -> DesignSums:

@@ -206,8 +206,7 @@ class CountedMean(NamedTuple):
 
     design: CrossedVariance
     values: ValueSums
-    coefficients: np.ndarray
-    """measures x countries."""
+    coefficients: np.ndarray  # measures x countries
 
     @property
     def value(self) -> np.ndarray:
@@ -229,17 +228,16 @@ def subtract_means(first: CountedMean, second: CountedMean) -> tuple[np.ndarray,
     if (by_text >= ROUNDING**2).any() and effective_count(by_text) < FEWEST_EFFECTIVE_TEXTS:
         return value, Uncertainty.unknown(len(value))
     covariance = influence.T @ influence
-    total, squares_over_df = np.zeros(len(value)), np.zeros(len(value))
+    variances: list[tuple[np.ndarray, np.ndarray | float]] = []  # with their degrees of freedom
     for each, part in zip((first, second), parts, strict=True):
-        variances = [((part**2).sum(axis=0), np.full(len(value), each.design.text_count - 1.0))]
+        variances.append(((part**2).sum(axis=0), each.design.text_count - 1.0))
         if not each.design.names_fixed:
             of_names = each.coefficients @ each.design.name_covariance(each.values) @ each.coefficients.T
             np.fill_diagonal(of_names, np.maximum(np.diag(of_names), 0))
             covariance = covariance + of_names
             names = each.design.names_by_country[np.abs(each.coefficients).argmax(axis=1)]
             variances.append((np.diag(of_names), np.maximum(names - each.design.kinds, 1)))
-        for variance, df in variances:
-            total += variance
-            squares_over_df += variance**2 / df
+    total = np.sum([variance for variance, _ in variances], axis=0)
+    squares_over_df = np.sum([variance**2 / df for variance, df in variances], axis=0)
     fewest = min(first.design.text_count, second.design.text_count) - 1
     return value, Uncertainty(covariance, satterthwaite_df(total, squares_over_df, fewest))

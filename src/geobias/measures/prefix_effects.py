@@ -64,14 +64,10 @@ class BeyondNames(NamedTuple):
 
     from_invented: Estimates
     from_mean: Estimates
-    slopes: Estimates
-    """Of each trait."""
-    spread: float
-    """The standard deviation of invented places with equal traits: what the spelling of a name does."""
-    explained: float
-    """The share of the variance between invented places that the traits of their names explain."""
-    df: float
-    """Of Student's t."""
+    slopes: Estimates  # of each trait
+    spread: float  # the standard deviation of invented places with equal traits: what the spelling of a name does
+    explained: float  # the share of the variance between invented places that the traits of their names explain
+    df: float  # of Student's t
 
     @property
     def farthest(self) -> LargestEffect:

@@ -153,7 +153,7 @@ def compare_with_random_regions(
 ) -> RandomRegionTests:
     """Test every inner region against random sets of sub-regions; vectors and balanced C_w by template, averaged."""
     rng = np.random.default_rng(0)
-    mean, p, adjusted = (np.full(len(children), np.nan) for _ in range(3))
+    mean, p = (np.full(len(children), np.nan) for _ in range(2))
     is_sparser = np.zeros(len(children), dtype=bool)
     too_large = 0
     levels = rows_by_level(children)
@@ -180,9 +180,7 @@ def compare_with_random_regions(
             mean[row] = null.mean() / len(vectors)
             is_sparser[row] = values[0] > null.mean()
             p[row] = two_sided_p_value(values, null)
-        adjusted[inner] = benjamini_hochberg(p[inner])
-    adjusted[0] = p[0]  # the only one of its level
-    return RandomRegionTests(mean, is_sparser, p, adjusted, too_large)
+    return RandomRegionTests(mean, is_sparser, p, _adjust_by_level(p, levels), too_large)
 
 
 def require_both(tests: RandomRegionTests, without_names: RandomRegionTests, children: Children) -> RandomRegionTests:
@@ -193,12 +191,14 @@ def require_both(tests: RandomRegionTests, without_names: RandomRegionTests, chi
     has_same_direction = tests.is_sparser == without_names.is_sparser
     opposite = np.where(np.isnan(tests.p), np.nan, 1.0)
     p = np.where(has_same_direction, np.fmax(tests.p, without_names.p), opposite)
-    adjusted = tests.p_adjusted.copy()
-    for rows in rows_by_level(children)[1:]:
-        inner = rows[~np.isnan(p[rows])]
-        adjusted[inner] = benjamini_hochberg(p[inner])
-    adjusted[0] = p[0]
-    return replace(tests, p=p, p_adjusted=adjusted)
+    return replace(tests, p=p, p_adjusted=_adjust_by_level(p, rows_by_level(children)))
+
+
+def _adjust_by_level(p: np.ndarray, levels: Sequence[np.ndarray]) -> np.ndarray:
+    adjusted = np.full(p.shape, np.nan)
+    for rows in levels:
+        adjusted[rows] = benjamini_hochberg(p[rows])
+    return adjusted
 
 
 def permuted_root_scores(

@@ -81,12 +81,11 @@ def bootstrap_rank_correlations(values: np.ndarray, others: Mapping[str, np.ndar
     rng = np.random.default_rng(0)
     n = len(values)
     rows = np.array([values, *others.values()])
-    codes = np.stack([np.unique(row, return_inverse=True)[1] for row in rows])
     resamples = int(np.clip(MOST_DRAWS // n, FEWEST_RESAMPLES, RESAMPLES))
-    observed = _rank_correlations(codes, np.arange(n)[None])[0]
+    observed = _rank_correlations(rows, np.arange(n)[None])[0]
     step = max(1, CHUNK // n)
     draws = [rng.integers(n, size=(min(step, resamples - start), n)) for start in range(0, resamples, step)]
-    deviations = np.concatenate(map_threaded(lambda objects: _rank_correlations(codes, objects) - observed, draws))
+    deviations = np.concatenate(map_threaded(lambda objects: _rank_correlations(rows, objects) - observed, draws))
     unknown = np.isnan(rows[1:]).any(axis=1) | np.isnan(values).any()
     observed[unknown], deviations[:, unknown] = np.nan, np.nan
     p = [stats.spearmanr(values, other).pvalue if len(set(other)) > 1 else np.nan for other in rows[1:]]
@@ -110,19 +109,9 @@ def kendalls_w(scores: np.ndarray) -> KendallsW:
     return KendallsW(w, float(stats.chi2.sf(raters * (n - 1) * w, n - 1)))
 
 
-def _rank_correlations(codes: np.ndarray, objects: np.ndarray) -> np.ndarray:
-    """draws x others: the correlation of the first row's ranks with those of every other, among the drawn objects.
-
-    `codes` are positions among the distinct values of a row: ranks then follow from counting instead of sorting.
-    """
-    draws, n = objects.shape
-    ranks = []
-    for row in codes:
-        distinct = int(row.max()) + 1
-        cells = row[objects] + distinct * np.arange(draws)[:, None]
-        count = np.bincount(cells.ravel(), minlength=draws * distinct).reshape(draws, distinct)
-        centred = np.cumsum(count, axis=1) - (count - 1) / 2 - (n + 1) / 2  # ties share their mean rank
-        ranks.append(centred.ravel()[cells])
+def _rank_correlations(rows: np.ndarray, objects: np.ndarray) -> np.ndarray:
+    """draws x others: the correlation of the first row's ranks with those of every other, among the drawn objects."""
+    ranks = [stats.rankdata(row[objects], axis=1) - (objects.shape[1] + 1) / 2 for row in rows]
     first, *others = ranks
     norm, *other_norms = (np.sqrt(np.einsum("ij,ij->i", row, row)) for row in ranks)
     with np.errstate(invalid="ignore"):  # a constant row has no order, and no correlation

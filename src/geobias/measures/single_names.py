@@ -46,8 +46,7 @@ class NameEffects:
     effect: np.ndarray
     standard_error: np.ndarray
     p_adjusted: np.ndarray
-    answers: np.ndarray
-    """How many answers show the name."""
+    answers: np.ndarray  # how many answers show the name
     texts: np.ndarray
 
     @property

@@ -32,6 +32,7 @@ from geobias.measures.estimates import (
     LargestEffect,
     find_largest,
     monte_carlo_p_value,
+    satterthwaite_df,
     t_test,
 )
 
@@ -101,6 +102,28 @@ class Uncertainty:
         root = vectors * np.sqrt(np.maximum(eigenvalues, 0))
         deviations = rng.standard_normal((size, len(spread))) @ root.T
         return np.asarray(deviations / np.sqrt((root**2).sum(axis=1)))
+
+
+def combine_variances(
+    influence: np.ndarray,
+    df: np.ndarray,
+    name_covariance: np.ndarray | None,
+    name_df: np.ndarray,
+    default_df: float,
+) -> Uncertainty:
+    """Of measures with this influence of every text (texts x measures), and what names add; None where they are fixed.
+
+    Degrees of freedom are Satterthwaite's; `default_df` without any variance.
+    """
+    covariance = influence.T @ influence
+    if name_covariance is None:
+        return Uncertainty(covariance, df)
+    text_variance = np.diag(covariance).copy()
+    covariance = covariance + name_covariance
+    variance = np.maximum(np.diag(covariance), text_variance)  # names add to the variance
+    np.fill_diagonal(covariance, variance)
+    squares_over_df = text_variance**2 / df + (variance - text_variance) ** 2 / name_df
+    return Uncertainty(covariance, satterthwaite_df(variance, squares_over_df, default_df))
 
 
 class Family:
@@ -173,10 +196,8 @@ SMALLEST_VARIANCE = ROUNDING**2
 class SpreadChange:
     """The spreads of two runs, values that are as plausible, and the second minus the first."""
 
-    spreads: np.ndarray
-    """first and second."""
-    plausible: np.ndarray
-    """resamples x (first, second): variances."""
+    spreads: np.ndarray  # first and second
+    plausible: np.ndarray  # resamples x (first, second): variances
     change: Estimate
 
 

@@ -226,10 +226,9 @@ def estimate_centroid_distances(likelihoods: np.ndarray, siblings: Children) -> 
 
     words = likelihoods.shape[-1]
     by_template = measure_by_template(np.arange(words))
-    value = by_template.mean(axis=0)
     if words < FEWEST_WORDS:
-        return Estimates.unknown(value)
-    jackknife = WordJackknife(value, leave_out_each_word(lambda kept: measure_by_template(kept).mean(axis=0), words))
+        return Estimates.unknown(by_template.mean(axis=0))
+    jackknife = jackknife_words(lambda kept: measure_by_template(kept).mean(axis=0), words)
     influence = template_influence(by_template)
     distances = jackknife.estimate_distances(influence)
     against_mean = jackknife.transform(_centre).estimate_differences(_centre(influence))

@@ -98,6 +98,7 @@ def reproduce(
     >>> result.to_frame()[["column", "published", "measured"]]  # doctest: +SKIP
     """
     from geobias.audits.inputs import parse_city_count
+    from geobias.models.pretrained import resolve_device  # torch only where models are loaded
     from geobias.report.run_folder import MODELS, RunFolder
     from geobias.report.runs import place_for
 
@@ -127,7 +128,7 @@ def reproduce(
     folder = None if out is None else RunFolder(place_for(out), settings)
     if folder is not None:
         folder.check()
-    _check_device(device)
+    resolve_device(device)  # a wrong device is not a missing model
     with nullcontext() if folder is None or "folder" not in accepted else folder.hold(MODELS):
         if folder is not None and "folder" in accepted:
             options["folder"] = folder.path / MODELS
@@ -177,13 +178,6 @@ def save(folder: RunFolder, result: Reproduction) -> None:
         folder.move_in(staging)
         about = {key: content[key] for key in ("schema_version", "audit", "settings", "versions")}
         folder.finish({**about, "command": typed_command()})
-
-
-def _check_device(device: str) -> None:
-    """A wrong device is not a missing model."""
-    from geobias.models.pretrained import resolve_device  # torch only where models are loaded
-
-    resolve_device(device)
 
 
 def _describe(value: Any) -> Any:

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from rich.table import Table
 
+from geobias.audits.inputs import split_list
 from geobias.errors import InputError
 from geobias.measures.ranks import rank_correlation
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import SCHEMA_VERSION, package_versions, to_json
 from geobias.report.results import number as plain_number
 from geobias.report.tables import format_places, titled_table
+from geobias.world.regions import Region, load_world
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -261,6 +263,12 @@ def load_each(
             f"These models are needed and not available here: {', '.join(missing)}. Download them to the Hugging Face "
             "cache, or measure yours: --model MODEL."
         )
+
+
+def choose_countries(countries: str | Sequence[str], **options: Any) -> list[Region]:
+    """The countries that the user names; else all."""
+    names = split_list(countries, "--countries") if countries else []
+    return [each for each in load_world(cities=0, countries=names, **options).regions if each.level == "country"]
 
 
 def draw_tables(result: Reproduction, width: int) -> Iterator[Table]:

@@ -17,7 +17,7 @@ from rich.console import RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
+from geobias.measures.estimates import Estimate
 from geobias.report.findings import EVIDENCE_LABELS
 from geobias.report.page import blocks
 from geobias.report.page.blocks import CardText, Chart, Examples, Remark, WorldMap
@@ -212,11 +212,6 @@ def say_evidence(effect: Effect, valence: Valence) -> str:
     if effect.evidence in ("clear", "suggestive"):
         words = f"{words}: {valence.above if effect.value > 0 else valence.below}"
     return words
-
-
-def unless_few(value: float | None, count: int, places: int) -> str:
-    """A mean over `count` texts."""
-    return NOTHING if value is None else TOO_FEW if count < FEWEST_TEXTS_SHOWN else f"{value:.{places}f}"
 
 
 def say_left_out(what: str, names: Iterable[str], unless: str = "") -> list[str]:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hint
 from geobias.measures.estimates import NO_ESTIMATE, SIGNIFICANT, Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Evidence, grade_evidence
-from geobias.report.results import AuditResult, HasInterval, Interval, to_json
+from geobias.report.results import AuditResult, HasInterval, Interval, Number, to_json
 from geobias.report.size_words import SizeWord, grade_size
 from geobias.report.tables import is_marked, write_csv
 
@@ -76,6 +76,20 @@ class Effect:
     def title(self) -> str:
         """The place as tables and findings name it."""
         return self.place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Farthest:
+    """The place farthest from what places are compared with, either way, with bounds that hold for all at once."""
+
+    model: str
+    place: str
+    code: str
+    label: str | None
+    """A class; null for a measure of no single class."""
+    value: float
+    low: Number
+    high: Number
 
 
 def list_tidy_rows(rows: Sequence[Any], *, too_few: bool = False) -> Iterator[dict[str, Any]]:

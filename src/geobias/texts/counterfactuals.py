@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from geobias.files import DiskArray, read_block
+from geobias.files import DiskArray
 from geobias.texts.people import Person, Span
 from geobias.texts.templates import BlockShape, LazyTexts
 from geobias.world.gazetteer import Gazetteer
@@ -54,6 +54,7 @@ class Counterfactuals(LazyTexts):
         self.draws, self.seed = draws, seed
         self.new_names = lru_cache(maxsize=256)(self._new_names)
         self.first_kinds = lru_cache(maxsize=16)(self._first_kinds)
+        self.versions = lru_cache(maxsize=16)(self._versions)  # several threads iterate at once
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (self.texts, self.people, self.gazetteer, self.countries)
@@ -76,17 +77,11 @@ class Counterfactuals(LazyTexts):
         )
 
     def at(self, text: int, country: int, draw: int) -> str:
-        return self.render(text, country, draw)[0]
+        return self.versions(text, country)[draw]
 
-    def iterate(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
-        """Neighbours that share text and country are rendered together: that is several times faster than `at`."""
-        cell: tuple[int, int] | None = None
-        versions: list[str] = []
-        for text, country, draw in zip(first, second, third, strict=True):
-            if cell != (text, country):
-                cell = text, country
-                versions = self._render_draws(text, self._drawn_names(text, country))
-            yield versions[draw]
+    def _versions(self, text: int, country: int) -> list[str]:
+        """All draws of a text and a country are rendered together: that is several times faster than one by one."""
+        return self._render_draws(text, self._drawn_names(text, country))
 
     def _render_draws(self, text: int, drawn_names: DrawnNames) -> list[str]:
         """A text with every draw of names of a country."""
@@ -190,18 +185,9 @@ class Counterfactuals(LazyTexts):
 
     def count_names(self, country: int) -> dict[str, int]:
         """How many different names of each kind the country's renamed texts show."""
-        shown = [key for key, is_used in zip(self.name_index[2], self._used_names[country], strict=True) if is_used]
-        return {kind: sum(shown_kind == kind for shown_kind, _ in shown) for kind in self.gazetteer.kinds}
-
-    @cached_property
-    def _used_names(self) -> np.ndarray:
-        """countries x names: whether some renamed text of the country shows the name."""
         answers, names, keys = self.name_index
-        used = np.zeros((len(self.countries), len(keys)), dtype=bool)
-        for start in range(0, len(answers), 2**20):
-            entries = slice(start, start + 2**20)
-            used[read_block(answers, entries) // self.draws % len(self.countries), read_block(names, entries)] = True
-        return used
+        shown = Counter(keys[k][0] for k in np.unique(names[answers // self.draws % len(self.countries) == country]))
+        return {kind: shown[kind] for kind in self.gazetteer.kinds}
 
     def _shown_names(self, text: int, drawn_names: DrawnNames) -> Iterator[tuple[list[tuple[str, str]], int]]:
         """For every person the kind and spelling of its new names, draw by draw, and how many a draw has."""

@@ -17,18 +17,20 @@ import codecs
 import gzip
 import json
 import os
+import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from geobias.checks import find_unusable_character, shorten
+from geobias.checks import shorten
 from geobias.errors import InputError
 from geobias.files import decode_text, parse_rows, read_bytes, sniff_delimiter
 
 HUB_PATH, DATASET = "hf://", "datasets:"
+_HUB_FILE = re.compile(r"hf://datasets/([^/@]+/[^/@]+)(?:@(refs/[^/]+/[^/]+|(?!refs/)[^/]+))?/(.+)")
 
 
 def is_hub_name(source: object) -> bool:
@@ -41,21 +43,16 @@ def fetch_hub_file(path: str) -> Path:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    parts = path.removeprefix(HUB_PATH).split("/")
-    if len(parts) > 2 and parts[2].endswith("@refs"):  # refs/pr/1, refs/convert/parquet
-        parts[2:5] = ["/".join(parts[2:5])]
-    if parts[0] != "datasets" or len(parts) < 4 or not all(parts):
+    match = _HUB_FILE.fullmatch(path)
+    if match is None:
         raise InputError(f"{path} is not a file of a dataset. Write hf://datasets/OWNER/NAME/FILE.")
-    name, _, revision = parts[2].partition("@")
+    name, revision, file = match.groups()
     try:
-        file = hf_hub_download(
-            f"{parts[1]}/{name}", "/".join(parts[3:]), repo_type="dataset", revision=revision or None
-        )
+        return Path(hf_hub_download(name, file, repo_type="dataset", revision=revision))
     except (HfHubHTTPError, HFValidationError, OSError) as error:
         raise InputError(
             f"Cannot read {path} ({_shorten(error)}). Check the path, the network and your login."
         ) from None
-    return Path(file)
 
 
 def load_hub_dataset(name: str) -> Any:
@@ -93,7 +90,6 @@ def _shorten(error: Exception) -> str:
 _SPREADSHEET = "a spreadsheet. Save it as CSV, or pass pandas.read_excel(path) in Python"
 _DOCUMENT = "a document. Copy its texts into a CSV file, or into a text file with one text per line"
 _ARCHIVE = "an archive. Extract it and pass one of its files"
-ROWS_AT_ONCE = 100  # of a Parquet file, of which `--limit` may need the first only
 OTHER_FORMATS = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), _SPREADSHEET),
     **dict.fromkeys((".docx", ".doc", ".odt", ".pdf", ".rtf"), _DOCUMENT),
@@ -104,18 +100,14 @@ OTHER_FORMATS = {
 
 @dataclass(frozen=True)
 class InputTable:
-    """Columns by name, read as far as they are used; without names there are only texts, which any name returns."""
+    """Columns by name; without names there are only texts, which any name returns."""
 
     source: str  # for settings: the path, or the kind of data
     title: str  # for messages: how a sentence about it begins
     names: tuple[str, ...] | None
-    column: Callable[[str], Iterable[Any]]
+    column: Callable[[str], list[Any]]
 
     def __post_init__(self) -> None:
-        for number, name in enumerate(self.names or (), 1):
-            problem = find_unusable_character(name)
-            if problem:
-                raise InputError(f"{self.title}: column {number} ({shorten(name)!r}) has {problem}: rename it.")
         for name, count in Counter(self.names).items():
             if count > 1 and name:  # spreadsheets leave columns without a name
                 raise InputError(f"{self.title} has {count} columns named {shorten(name)!r}: rename all but one.")
@@ -131,24 +123,24 @@ def read_table(source: Any) -> InputTable:
     title = f"The text file {path}"
     packed = path.name.lower().endswith(".gz")
     kind = Path(path.name.lower().removesuffix(".gz")).suffix
-    if kind == ".parquet":
-        if packed:
-            raise InputError(f"{title} is a gzipped Parquet file. Extract it with gunzip and pass the .parquet file.")
-        return _parquet(_content(path, title), str(path), title)
     if kind in OTHER_FORMATS:
         raise InputError(f"{title} is {OTHER_FORMATS[kind]}.")
-    text = decode_text(_content(path, title, packed), title)
+    content = _content(path, title, packed)
+    if kind == ".parquet":
+        return _parquet(content, str(path), title)
+    text = decode_text(content, title)
     if kind in (".csv", ".tsv"):
         delimiter = "\t" if kind == ".tsv" else sniff_delimiter(text)
         header, *rows = (cells for _, cells in parse_rows(text, title, delimiter))
         names = tuple(cell.strip() for cell in header)
         return InputTable(str(path), title, names, lambda name: [row[names.index(name)] for row in rows])
     if kind == ".json" and text.lstrip().startswith("["):
-        return _from_list(_json_array(text, title), str(path), title, "object")
+        return _from_list(_parse_json(text, title), str(path), title)
     # Lines end at a line feed only: other marks that Python takes for line ends may stand inside a text.
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     if kind in (".jsonl", ".ndjson", ".json"):
-        return _records(_objects(lines, title), str(path), title)
+        objects = [_parse_json(line, f"{title}, line {n}") for n, line in enumerate(lines, 1) if line.strip()]
+        return _records(objects, str(path), title)
     return InputTable(str(path), title, None, lambda _: list(lines))
 
 
@@ -170,58 +162,31 @@ def _content(path: Path, title: str, packed: bool = False) -> bytes:
     return content
 
 
-def _json_array(text: str, title: str) -> list[Any]:
+def _parse_json(text: str, title: str) -> Any:
     try:
-        rows = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{title} is not valid JSON ({error}). Fix it or write it again.") from None
-    if not rows:
-        raise InputError(f"{title} has an empty array. Use an array of texts or of objects.")
-    return list(rows)
-
-
-def _objects(lines: list[str], title: str) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"{title} has invalid JSON in line {number} ({error}). Each line must be one object. A .json file may "
-                "also be one array of objects or texts."
-            ) from None
-        if not isinstance(row, dict):
-            raise InputError(
-                f"{title} has no JSON object in line {number}. Each line must be one, such as " + '{"text": "..."}.'
-            )
-        rows.append(row)
-    return rows
+        raise InputError(
+            f"{title} is not valid JSON ({error}). Use one array of texts or objects, or one object in each line."
+        ) from None
 
 
 def _parquet(content: bytes, source: str, title: str) -> InputTable:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    def describe_error(error: Exception) -> InputError:
-        reason = str(error).strip().splitlines()[0].rstrip(".")
-        return InputError(f"{title} is damaged or not a Parquet file ({reason}). Write it again.")
-
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         names = tuple(file.schema_arrow.names)
     except (pa.ArrowException, OSError) as error:
-        raise describe_error(error) from None
+        raise InputError(f"{title} is damaged or not a Parquet file ({_shorten(error)}). Write it again.") from None
 
-    def column(name: str) -> Iterator[Any]:
+    def column(name: str) -> list[Any]:
         try:
-            for batch in file.iter_batches(ROWS_AT_ONCE, columns=[name]):
-                yield from batch.column(name).to_pylist()
-        except (pa.ArrowException, OSError) as error:
-            raise describe_error(error) from None
-        except (ValueError, OverflowError, KeyError) as error:  # a date beyond Python's, text that is not UTF-8
-            raise InputError(f"{title}: column {shorten(name)!r} cannot be read ({error}). Write it as text.") from None
+            return list(file.read(columns=[name]).column(name).to_pylist())
+        except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:  # a date beyond Python's
+            problem = f"cannot be read ({_shorten(error)}). Write the file again, the column as text"
+            raise InputError(f"{title}: column {shorten(name)!r} {problem}.") from None
 
     return InputTable(source, title, names, column)
 
@@ -237,21 +202,21 @@ def _from_memory(data: Any) -> InputTable:
             keys = {str(name): name for name in names}  # pandas names columns by numbers too
             return InputTable(source, title, tuple(map(str, names)), lambda name: _values(data[keys[name]]))
         if isinstance(data, Sequence) or hasattr(data, "tolist") or hasattr(data, "to_list"):
-            return _from_list(_values(data), source, title, "dict")
+            return _from_list(_values(data), source, title)
     raise InputError(f"{title} cannot be read. Pass a path, a list of texts or dicts, a DataFrame or a Dataset.")
 
 
-def _from_list(values: list[Any], source: str, title: str, noun: str) -> InputTable:
-    """A table from a list of mappings, which `noun` names, or of texts."""
+def _from_list(values: list[Any], source: str, title: str) -> InputTable:
+    """A table from a list of mappings or of texts."""
     if not values or not isinstance(values[0], Mapping):
         return InputTable(source, title, None, lambda _: values)
-    for number, row in enumerate(values, 1):
-        if not isinstance(row, Mapping):
-            raise InputError(f"{title} has no {noun} in row {number}. Every row must be one.")
     return _records(values, source, title)
 
 
-def _records(rows: Sequence[Mapping[str, Any]], source: str, title: str) -> InputTable:
+def _records(rows: Sequence[Any], source: str, title: str) -> InputTable:
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise InputError(f"{title}: row {number} is {shorten(str(row))}. Every row must be an object.")
     names = dict.fromkeys(str(name) for row in rows for name in row)
     return InputTable(source, title, tuple(names), lambda name: [row.get(name) for row in rows])
 

@@ -25,7 +25,7 @@ from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.texts.counterfactuals import GENDERS, hash_number
 from geobias.texts.paraphrases import choose_article
-from geobias.texts.scenarios import CHOICE, FIRST, PERSON, SECOND, Scenario
+from geobias.texts.scenarios import FIRST, PERSON, SECOND, Scenario
 from geobias.texts.templates import BlockShape, LazyTexts
 from geobias.world.gazetteer import Gazetteer
 from geobias.world.places import add_article, demonym_adjective, invent_demonym, invent_places
@@ -62,7 +62,6 @@ def make_origins(
     3166 code of two letters (a former state) is shown by names only. The controls are as many invented countries, of
     which there are none by name, and with `baseline` the person without an origin.
     """
-    check_showing(showing)
     origins = [Origin(code, gazetteer.country(code)) for code in codes if _can_show(gazetteer, code, showing)]
     if invented and showing != "name":
         places = invent_places([add_article(gazetteer.country(code)) for code in codes], invented)
@@ -101,14 +100,11 @@ class ScenarioTexts(LazyTexts):
         seed: int = 0,
         paraphrases: int | None = None,
     ) -> None:
-        self.scenarios, self.origins, self.showing = tuple(scenarios), tuple(origins), check_showing(showing)
+        self.scenarios, self.origins, self.showing = tuple(scenarios), tuple(origins), showing
         self.gazetteer, self.seed, self.paraphrases = gazetteer, seed, paraphrases
         self.draws = draws if showing == "name" else 1
-        if showing == "name" and gazetteer is None:
-            raise InputError("Names need a gazetteer. Pass gazetteer=load_gazetteer().")
         self.cells = [(i, k) for i, case in enumerate(self.scenarios) for k in range(len(case.texts[:paraphrases]))]
         self.draw_names = lru_cache(maxsize=4096)(self._draw_names)
-        self._check()
 
     def __reduce__(self) -> tuple[Any, ...]:
         options = {name: getattr(self, name) for name in ("gazetteer", "draws", "seed", "paraphrases")}
@@ -173,34 +169,13 @@ class ScenarioTexts(LazyTexts):
             )
         return list(zip(*columns, strict=True))
 
-    def _check(self) -> None:
-        if any(scenario.kind == CHOICE for scenario in self.scenarios):
-            raise InputError("A choice between two people needs ChoiceTexts.")
-
 
 class ChoiceTexts(ScenarioTexts):
-    """(scenario, paraphrase) x origins x (draw, order): a choice between a person of each origin and an opponent.
+    """(scenario, paraphrase) x origins x (draw, order): a choice between a person of each origin and one without.
 
-    The last index is 2 * draw + order; in order 0 the person comes first, in order 1 the opponent. Opponents are one
-    for each origin; by default a person without an origin. With the origins themselves as opponents, the same person
-    stands in both places, so that nothing but the order can matter.
+    The last index is 2 * draw + order; in order 0 the person of the origin comes first. Without an origin, the same
+    person stands in both places, so that nothing but the order can matter.
     """
-
-    def __init__(
-        self,
-        scenarios: Sequence[Scenario],
-        origins: Sequence[Origin],
-        showing: str,
-        *,
-        opponents: Sequence[Origin] | None = None,
-        **options: Any,
-    ) -> None:
-        self.opponents = tuple(opponents) if opponents is not None else (NO_ORIGIN,) * len(origins)
-        super().__init__(scenarios, origins, showing, **options)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        build, arguments = super().__reduce__()
-        return partial(build, opponents=self.opponents), arguments
 
     @property
     def shape(self) -> BlockShape:
@@ -209,19 +184,7 @@ class ChoiceTexts(ScenarioTexts):
     def at(self, cell: int, origin: int, draw_and_order: int) -> str:
         scenario, text = self._text(cell)
         draw, order = divmod(draw_and_order, ORDERS)
-        pair = [
-            self.describe_person(scenario, person, draw)[0] for person in (self.origins[origin], self.opponents[origin])
-        ]
+        pair = [self.describe_person(scenario, person, draw)[0] for person in (self.origins[origin], NO_ORIGIN)]
         first, second = reversed(pair) if order else pair
         before, _, after = text.partition(FIRST)  # a name that reads "{second}" stays as it is
         return before + first + after.replace(SECOND, second)
-
-    def _check(self) -> None:
-        if any(scenario.kind != CHOICE for scenario in self.scenarios):
-            raise InputError("ChoiceTexts takes scenarios of the kind 'choice' only.")
-        if self.showing == "said":
-            raise InputError(
-                "In a choice between two people nobody says where they are from. Use stated, demonym or name."
-            )
-        if len(self.opponents) != len(self.origins):
-            raise InputError(f"{len(self.opponents)} opponents for {len(self.origins)} origins. Pass one for each.")

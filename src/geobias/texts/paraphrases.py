@@ -13,8 +13,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from geobias.checks import describe_choices, shorten
-from geobias.errors import InputError
 from geobias.texts import DEFAULT_TEMPLATE
 from geobias.world.words import Word
 
@@ -133,8 +131,6 @@ def paraphrase_templates(word: Word, subject: str = "region") -> tuple[str, ...]
     In those of the subject "demonym", {region} is a plural demonym as it stands within a sentence ("Kenyans", "the
     French").
     """
-    if subject not in SUBJECTS:
-        raise InputError(f"Unknown subject {shorten(subject)!r}. {describe_choices(subject, SUBJECTS)}")
     article = choose_article(word.word) if word.part_of_speech == "noun" else ""
     return _list_templates(word.part_of_speech, subject, article)
 

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from geobias.world.gazetteer import Gazetteer
 
@@ -97,12 +95,10 @@ def find_people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple
 def trim_spans(text: str, spans: Iterable[Span]) -> list[Span]:
     """One span for each name: without marks and possessives at its ends, and without links, handles and hashtags."""
     never = [match.span() for match in NEVER_NAMES.finditer(text)]
-    stops = [stop for _, stop in never]
     usable = []
     for start, end in spans:
-        next_never = bisect_right(stops, start)
-        if next_never < len(never) and never[next_never][0] < end:
-            end = max(never[next_never][0], start)  # what stands before it may be a name
+        links = (first for first, last in never if last > start)
+        end = min(end, max(next(links, end), start))  # what stands before a link may be a name
         for piece in _pieces(text, start, end):
             closing = SPAN_ENDS.search(text, piece[0] + 1, piece[1])
             first, last = _trim(text, piece[0], closing.start() if closing else piece[1])
@@ -159,7 +155,7 @@ class Name:
     def words(self) -> list[str]:
         return [self.text[start:end] for start, end in self.words_at]
 
-    @property
+    @cached_property
     def folded(self) -> frozenset[str]:
         return frozenset(_fold(self.text, span) for span in self.words_at)
 
@@ -224,41 +220,23 @@ def _group_by_person(names: Sequence[Name]) -> list[list[Name]]:
     next one after it ("Barack Obama ... Michelle Obama ... Obama": the last is Michelle).
     """
     groups: list[list[Name]] = []
-    spellings: list[set[frozenset[str]]] = []  # by group: the different sets of words of its names
-    groups_by_word: dict[str, set[int]] = defaultdict(set)
     for name in sorted(names, key=lambda name: (-len(name.words), name.words_at[0])):
-        start, folded = name.words_at[0][0], name.folded
-        first_mention = {
-            number: groups[number][0].words_at[0][0]
-            for number in sorted(groups_by_word[min(folded)])
-            if any(folded <= spelling for spelling in spellings[number])
-        }
-        if before := [number for number in first_mention if first_mention[number] < start]:
-            number = max(before, key=first_mention.__getitem__)
-        elif first_mention:
-            number = min(first_mention, key=first_mention.__getitem__)
+        fitting = [group for group in groups if any(name.folded <= other.folded for other in group)]
+        fitting.sort(key=lambda group: group[0].words_at[0])
+        before = [group for group in fitting if group[0].words_at[0] < name.words_at[0]]
+        if not fitting:
+            groups.append([name])
         else:
-            number = len(groups)
-            groups.append([])
-            spellings.append(set())
-        groups[number].append(name)
-        spellings[number].add(folded)
-        for word in folded:
-            groups_by_word[word].add(number)
+            (before[-1] if before else fitting[0]).append(name)
     return [sorted(group, key=lambda name: name.words_at[0]) for group in groups]
 
 
 def _mention_person(name: Name, fullest: Name, gazetteer: Gazetteer) -> Mention:
-    if len(name.words) > 1:
-        return _mention(name, "first", "last")
     if len(fullest.words) > 1:
         is_last = name.folded == {_fold(name.text, fullest.words_at[-1])}
     else:
         is_last = gazetteer.is_last(name.words[0]) and not gazetteer.is_first(name.words[0])
-    return _mention(name, "last" if is_last else "first")
-
-
-def _mention(name: Name, *parts: str) -> Mention:
+    parts = ("first", "last") if len(name.words) > 1 else ("last",) if is_last else ("first",)
     return Mention(name.words_at[0][0], name.words_at[-1][1], parts, _case(name))
 
 

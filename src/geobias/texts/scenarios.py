@@ -26,13 +26,12 @@ from typing import Any
 from geobias.checks import check_characters, check_name, describe_choices, shorten
 from geobias.errors import InputError
 from geobias.texts.input_table import read_table
-from geobias.texts.templates import MARK_END, MARK_START
 
 PERSON, FIRST, SECOND = "{person}", "{first}", "{second}"
 YES_NO, NUMBER, CHOICE = KINDS = ("yes_no", "number", "choice")
 FAVOURABLE = {YES_NO: ("yes", "no"), NUMBER: ("high", "low"), CHOICE: ("yes", "no")}
 DEFAULT_ROLE, DEFAULT_DOMAIN = "person", "other"
-LONGEST_SCENARIO, LONGEST_ID = 20_000, 60  # characters
+LONGEST_ID = 60  # characters
 COLUMNS = ("text", "favourable", "domain", "paraphrase_of", "kind", "mirror_of", "role", "id")
 
 
@@ -143,11 +142,7 @@ def _parse_row(cells: Mapping[str, str], where: str, default_id: str) -> Scenari
     text, favourable = cells["text"], cells["favourable"].casefold()
     if not text:
         raise InputError(f"{where} has no text. Fill it in, or remove the row.")
-    if len(text) > LONGEST_SCENARIO:
-        raise InputError(f"{where}: the text has {len(text):,} characters; the limit is {LONGEST_SCENARIO:,}.")
     check_characters(text, f"{where}: the text")
-    if MARK_START in text or MARK_END in text:
-        raise InputError(f"{where}: the text has a control character (U+0002 or U+0003): remove it.")
     is_number = favourable in FAVOURABLE[NUMBER]
     kind = cells.get("kind", "") or (CHOICE if FIRST in text else NUMBER if is_number else YES_NO)
     if kind not in KINDS:

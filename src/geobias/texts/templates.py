@@ -12,9 +12,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -38,10 +38,6 @@ class LazyTexts(Sequence[str]):
     def at(self, first: int, second: int, third: int) -> str:
         """The text at an index of each dimension."""
 
-    def iterate(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
-        """Iterate over the texts at these indices."""
-        return map(self.at, first, second, third)
-
     def find_distinct(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Positions of the distinct texts, and for each text which of them it equals; None if it must be compared."""
         return None
@@ -50,18 +46,13 @@ class LazyTexts(Sequence[str]):
         return prod(self.shape)
 
     def __iter__(self) -> Iterator[str]:
-        """Texts that share their first index are iterated over together."""
         first_count, second_count, third_count = self.shape
         second = np.repeat(np.arange(second_count), third_count).tolist()
         third = list(range(third_count)) * second_count
         for first in range(first_count):
-            yield from self.iterate([first] * len(second), second, third)
+            yield from map(self.at, [first] * len(second), second, third)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
+    def __getitem__(self, index: Any) -> Any:  # a text, or a list of texts of a slice
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not 0 <= index < len(self):
@@ -89,17 +80,11 @@ class TextSelection(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), TEXTS_AT_ONCE):
             share = TextSelection(self.block, self.positions[start : start + TEXTS_AT_ONCE])
-            yield from self.block.iterate(*(indices.tolist() for indices in share.coordinates))
+            yield from map(self.block.at, *(indices.tolist() for indices in share.coordinates))
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self.block[int(i)] for i in self.positions[index]]
-        text: str = self.block[int(self.positions[index])]
-        return text
+    def __getitem__(self, index: Any) -> Any:
+        positions = self.positions[index]
+        return self.block[int(positions)] if np.ndim(positions) == 0 else [self.block[int(i)] for i in positions]
 
 
 def select_texts(texts: Sequence[str], positions: np.ndarray) -> Sequence[str]:
@@ -131,8 +116,6 @@ def unmark(text: str) -> tuple[str, int, int]:
 def check_template(template: str) -> str:
     """Return the template; refuse one without its placeholders."""
     check_characters(template, f"The template {shorten(template)!r}")
-    if MARK_START in template or MARK_END in template:
-        raise InputError(f"The template {shorten(template)!r} has a control character (U+0002 or U+0003): remove it.")
     if template.count(DESCRIPTION) != 1 or REGION not in template:
         raise InputError(
             f"The template {template!r} must contain {REGION}, and {DESCRIPTION} once. Example: {DEFAULT_TEMPLATE!r}."
@@ -188,16 +171,6 @@ class Sentences(LazyTexts):
         before, after = _put_region(self.templates[template], self.regions[region])
         return before + description + after
 
-    def iterate(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
-        """What stands around the word is put together once for neighbours that share it."""
-        around: tuple[int, int] | None = None
-        before = after = ""
-        for template, region, word in zip(first, second, third, strict=True):
-            if around != (template, region):
-                around = template, region
-                before, after = _put_region(self.templates[template], self.regions[region])
-            yield f"{before}{mark(self.words[word]) if self.marked else self.words[word]}{after}"
-
     def find_distinct(self) -> tuple[np.ndarray, np.ndarray]:
         """Cities share names, and words may be given twice; other equal sentences are rare, and scored twice."""
         templates, regions, words = self.shape
@@ -207,19 +180,6 @@ class Sentences(LazyTexts):
         first = (np.arange(templates)[:, None] * regions + first_region)[..., None] * words + first_word
         which = (np.arange(templates)[:, None] * len(first_region) + region_ids)[..., None] * len(first_word) + word_ids
         return first.ravel(), which.ravel()
-
-    def region_spans(self, template: int, region: int, word: int) -> list[tuple[int, int]]:
-        """Start and end of every occurrence of the region in the unmarked sentence."""
-        before, after = self.templates[template].split(DESCRIPTION)
-        name, spans, position = self.regions[region], [], 0
-        for part, word_length in ((before, len(self.words[word])), (after, 0)):
-            *pieces, last_piece = part.split(REGION)
-            for piece in pieces:
-                position += len(piece)
-                spans.append((position, position + len(name)))
-                position += len(name)
-            position += len(last_piece) + word_length
-        return spans
 
 
 @dataclass(frozen=True)
@@ -262,6 +222,7 @@ def rotate_wordings(texts: int, columns: int, wordings: int, *, seed: int = 0) -
     return ((first.repeat(wordings, axis=0)[:texts] + turns[:, None]) % wordings).astype(np.int8)
 
 
+@lru_cache(maxsize=16)  # neighbours share it
 def _put_region(template: str, region: str) -> tuple[str, str]:
     """What stands before and after the description, which goes in last: a region may be named "{description}"."""
     before, _, after = put_place(template.replace(DESCRIPTION, MARK_START), region).partition(MARK_START)

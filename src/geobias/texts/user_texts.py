@@ -21,16 +21,16 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import resources
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, TypeVar
 
-from geobias.checks import LONGEST_NAME, describe_choices, find_unusable_character, shorten
+from geobias.checks import describe_choices, find_unusable_character, shorten
 from geobias.errors import InputError
 from geobias.texts.input_table import InputTable, read_table
 from geobias.texts.people import Span
-from geobias.world.gazetteer import Gazetteer, load_gazetteer
+from geobias.world.gazetteer import load_gazetteer
 
 BLANK = "(blank)"
 LONGEST_TEXT = 1_000_000  # characters: what spaCy's pipelines take, and more than any classifier reads
@@ -101,17 +101,12 @@ def read_texts(
     """Texts from a file (CSV, TSV, JSON lines, Parquet, plain lines) or from memory (lists, frames, datasets).
 
     `spans`, `label` and `subsets` name further columns. Ids are the column "id" where it tells the rows apart,
-    otherwise the numbers of the rows. Rows after the first `limit` texts are not read.
+    otherwise the numbers of the rows. Rows after the first `limit` texts do not count.
     """
     table = read_table(source)
     _check_columns(table, column, spans, label, subsets)
-    values: list[Any] = []
-    rows: list[int] = []
-    for row, value in enumerate(table.column(column)):
-        values.append(value)
-        rows += [] if _is_blank(value) else [row]
-        if len(rows) == limit:
-            break
+    values = table.column(column)
+    rows = [row for row, value in enumerate(values) if not _is_blank(value)][:limit]
     if not rows:
         raise InputError(f"{table.title} has no texts: all {len(values)} row(s) are blank.")
     places = [f"row {row + 1}" for row in rows]
@@ -129,7 +124,7 @@ def read_texts(
         return tuple(values)
 
     def read_cells(name: str) -> list[Any]:
-        cells = list(islice(table.column(name), len(values)))
+        cells = table.column(name)
         return [cells[row] for row in rows]
 
     ids = tuple(str(row + 1) for row in rows)
@@ -157,7 +152,7 @@ def read_texts(
             for name in subsets
         },
         source=table.source,
-        left_out=len(values) - len(rows),
+        left_out=(rows[-1] + 1 if len(rows) == limit else len(values)) - len(rows),
     )
 
 
@@ -270,8 +265,6 @@ def _parse_spans(cell: tuple[Any, str]) -> Spans:
         start, end = pair
         if not 0 <= start < end <= len(text):
             raise ValueError(f"the span {pair} must have 0 <= start < end <= {len(text)}, the length of its text")
-        if end - start > LONGEST_NAME:
-            raise ValueError(f"the span {pair} is longer than {LONGEST_NAME:,} characters, too long for a name")
         pairs.append((start, end))
     pairs.sort()
     for first, second in pairwise(pairs):
@@ -342,9 +335,5 @@ def _looks_like_name(tokens: Sequence[str], position: int) -> bool:
         return False
     if position > 0 and tokens[position - 1] not in _SENTENCE_END:
         return len(word) > 1 or not word.isascii()  # "I" is no name
-    return _load_names().is_first(word) or _load_names().is_last(word)
-
-
-@cache
-def _load_names() -> Gazetteer:
-    return load_gazetteer("all")
+    names = load_gazetteer("all")
+    return names.is_first(word) or names.is_last(word)

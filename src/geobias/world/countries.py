@@ -12,20 +12,19 @@ sovereignty. Antarctica and the islands around it are left out: the tree of regi
 from __future__ import annotations
 
 import json
-import lzma
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from geobias.checks import shorten, suggest
+from geobias.checks import describe_choices, shorten, suggest
 from geobias.errors import InputError
+from geobias.world import read_data, read_rows
 
 HELP = "Use a code (FR, FRA) or an English name (France)."
 CONTINENTS = {"AF": "Africa", "AS": "Asia", "EU": "Europe", "NA": "North America", "OC": "Oceania"}
@@ -93,8 +92,7 @@ class City(NamedTuple):
 def load_entries() -> dict[str, CountryEntry]:
     """The countries of GeoNames by code."""
     entries = {}
-    for line in _read_lines("countries.tsv"):
-        code, iso3, number, name, continent, capital, population, *place = line.split("\t")
+    for code, iso3, number, name, continent, capital, population, *place in read_rows("countries.tsv"):
         point = (float(place[0]), float(place[1])) if place[0] else None
         entries[code] = CountryEntry(iso3, number, name, continent, capital, int(population), point)
     return entries
@@ -103,7 +101,7 @@ def load_entries() -> dict[str, CountryEntry]:
 @cache
 def load_cities() -> tuple[City, ...]:
     """Cities of 15,000 people or more, by country, the largest of each first."""
-    return tuple(City(*line.split("\t")) for line in _read_lines("cities.tsv.xz"))
+    return tuple(City(*row) for row in read_rows("cities.tsv.xz"))
 
 
 @cache
@@ -112,25 +110,13 @@ def load_country_names() -> dict[str, str]:
     return {code: entry.name for code, entry in load_entries().items()}
 
 
-def _read_lines(name: str) -> list[str]:
-    """The lines of a bundled table after its heading."""
-    content = resources.files("geobias.world").joinpath("data", name).read_bytes()
-    text = lzma.decompress(content) if name.endswith(".xz") else content
-    return text.decode().splitlines()[1:]
-
-
 def match_country(text: str) -> str | None:
     """Return the code of a country given by code (two or three letters) or name; None if it is none, or ambiguous.
 
     Case, accents, punctuation, "the" and titles such as "Republic of" do not matter.
     """
-    codes, names = _load_codes(), _load_names()
-    if code := codes.get(re.sub(r"[\s.]", "", text).casefold()):
-        return code
-    for name in _list_forms(text):
-        if code := names.get(name):
-            return code
-    return None
+    code = _load_codes().get(re.sub(r"[\s.]", "", text).casefold())
+    return code or next(filter(None, map(_load_names().get, _list_forms(text))), None)
 
 
 def find_country(text: str, available: Mapping[str, str], absence: str) -> str:
@@ -177,18 +163,9 @@ def list_other_names(code: str) -> list[str]:
 
 def find_continent(text: str, available: Mapping[str, str]) -> str:
     """Return the code of a continent given by code or name; raise InputError for another text."""
-    by_name = {fold_country(name): code for code, name in available.items()}
-    by_name |= {code.casefold(): code for code in available}
-    folded = fold_country(text)
-    if folded in by_name:
-        return by_name[folded]
-    near = dict.fromkeys(by_name[name] for name in suggest(folded, by_name, most=MOST_SUGGESTIONS))
-    hint = (
-        f"Did you mean {_join(_label(near, available))}?"
-        if near
-        else f"Choose from: {', '.join(_label(available, available))}."
-    )
-    raise InputError(f"Unknown continent {shorten(text)!r}. {hint}")
+    if code := _match_available(text, available):
+        return code
+    raise InputError(f"Unknown continent {shorten(text)!r}. {describe_choices(text, _label(available, available))}")
 
 
 def fold_country(text: str) -> str:
@@ -229,8 +206,9 @@ def _load_codes() -> dict[str, str]:
 @cache
 def _load_names() -> dict[str, str]:
     """Codes by every folded name: the other names, then GeoNames' own, which take precedence."""
-    rows = (line.split("\t") for line in _read_lines("country_aliases.tsv"))
-    aliases = {fold_country(name): code for code, names in rows for name in names.split(";")}
+    aliases = {
+        fold_country(name): code for code, names in read_rows("country_aliases.tsv") for name in names.split(";")
+    }
     return aliases | {fold_country(name): code for code, name in load_country_names().items()}
 
 
@@ -275,8 +253,7 @@ class Country:
 @cache
 def load_topology() -> dict[str, Any]:
     """The TopoJSON file: arcs that neighbours share, and for each country which arcs are its outline."""
-    packed = resources.files("geobias.world").joinpath("data/countries-50m.topo.json.xz").read_bytes()
-    return dict(json.loads(lzma.decompress(packed)))
+    return dict(json.loads(read_data("countries-50m.topo.json.xz")))
 
 
 @cache

@@ -27,7 +27,6 @@ that a saved model and a later audit agree on it:
 from __future__ import annotations
 
 import hashlib
-import lzma
 import re
 import unicodedata
 import zlib
@@ -35,13 +34,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
 from typing import ClassVar
 
 from geobias.checks import check_name, describe_choices, shorten
 from geobias.errors import InputError
 from geobias.files import parse_named_rows, read_text
+from geobias.world import read_rows
 from geobias.world.countries import find_country, fold_country, load_country_names, match_country
 
 KINDS = ("male", "female", "last")
@@ -92,10 +91,6 @@ class Gazetteer:
         """The country's names of that kind in the selected scripts."""
         return self._available[code, kind]
 
-    def total(self, code: str, kind: str) -> int:
-        """How many names there are in all scripts."""
-        return len(self.lists[code, kind])
-
     def find_short_lists(self, code: str, fewest: int = ENOUGH) -> list[tuple[str, int]]:
         """The kinds of which the country has fewer than `fewest` names left, and how many it has."""
         return [(kind, count) for kind in self.kinds if (count := len(self.names(code, kind))) < fewest]
@@ -110,9 +105,7 @@ class Gazetteer:
         The rank is the best over all countries. None where the ranks are equal, or the name is unknown.
         """
         male, female = (self._ranks[kind].get(_fold_name(first), float("inf")) for kind in ("male", "female"))
-        if male == female:
-            return None
-        return "male" if male < female else "female"
+        return "male" if male < female else "female" if female < male else None
 
     def is_first(self, word: str) -> bool:
         """Whether the word is a first name anywhere."""
@@ -142,6 +135,7 @@ class Gazetteer:
         return best
 
 
+@cache
 def load_gazetteer(scripts: str = "latin") -> Gazetteer:
     """The bundled names, in Latin script or in all scripts."""
     return Gazetteer(scripts, *_bundled_names())
@@ -201,12 +195,10 @@ def _read_bundled_names() -> tuple[
     Mapping[str, str], Mapping[tuple[str, str], list[str]], Mapping[tuple[str, str], str]
 ]:
     """Names of countries by code, the names of their people as the source writes them, and their counts, packed."""
-    packed = resources.files("geobias.world").joinpath("data/names.tsv.xz").read_bytes()
     display: dict[str, str] = {}
     names: dict[tuple[str, str], list[str]] = {}
     counts: dict[tuple[str, str], str] = {}
-    for line in lzma.decompress(packed).decode().splitlines()[1:]:
-        code, country, kind, listed, counted = line.split("\t")
+    for code, country, kind, listed, counted in read_rows("names.tsv.xz"):
         display[code or country] = country
         names[code or country, kind], counts[code or country, kind] = listed.split("|"), counted
     return display, names, counts
@@ -256,8 +248,7 @@ LAST_LATIN = 0x250  # the recipe took names of Basic Latin to Latin Extended-B o
 
 def select_unseen(gazetteer: Gazetteer) -> Gazetteer:
     """The same countries with only those names that the training of the bundled finder did not use."""
-    training_names = _list_training_names()
-    return gazetteer.select(lambda name: name.casefold() not in training_names)
+    return gazetteer.select(lambda name: name.casefold() not in _list_training_names())
 
 
 def select_for_mitigation(gazetteer: Gazetteer) -> Gazetteer:
@@ -274,9 +265,8 @@ def select_held_out(gazetteer: Gazetteer) -> Gazetteer:
 def is_for_mitigation(name: str) -> bool:
     """Whether mitigation may use a name. Spellings that differ in case or accents are on the same side."""
     folded = _fold(name)
-    if folded in _list_unseen_spellings():
-        return False
-    return hashlib.blake2b(folded.encode(), digest_size=1).digest()[0] % 2 == 0
+    is_in_half = hashlib.blake2b(folded.encode(), digest_size=1).digest()[0] % 2 == 0
+    return is_in_half and folded not in _list_unseen_spellings()
 
 
 def drop_names_in_texts(gazetteer: Gazetteer, texts: Iterable[str]) -> Gazetteer:
@@ -297,8 +287,7 @@ def _fold(name: str) -> str:
 
 @cache
 def _list_unseen_spellings() -> frozenset[str]:
-    training_names = _list_training_names()
-    return frozenset(_fold(name) for name, _ in list_spellings() if name.casefold() not in training_names)
+    return frozenset(_fold(name) for name, _ in list_spellings() if name.casefold() not in _list_training_names())
 
 
 @cache

@@ -5,15 +5,14 @@ The attributes are offensive. Nothing here prints them, and a caller shows them 
 
 from __future__ import annotations
 
-import lzma
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from itertools import zip_longest
 
 import numpy as np
 
+from geobias.world import read_rows
 from geobias.world.countries import load_entries
 from geobias.world.places import plural_demonym
 
@@ -30,16 +29,12 @@ class KnownStereotype:
 
     code: str
     attribute: str = field(repr=False)
+    # Annotators of its region who call it a stereotype, and none; then those in North America with roots in the region.
     region_stereotype: int
-    """Annotators of the country's region who call it a stereotype."""
     region_other: int
-    """Annotators of the country's region who call it none."""
     north_america_stereotype: int
-    """Annotators in North America, with roots in the region, who call it a stereotype."""
     north_america_other: int
-    """Annotators in North America, with roots in the region, who call it none."""
-    offensiveness: float | None
-    """Mean rating of the attribute, from -1 (not offensive) to 4; None if nobody rated it."""
+    offensiveness: float | None  # mean rating of the attribute, from -1 (not offensive) to 4; None if nobody rated it
 
     @property
     def is_called_stereotype(self) -> bool:
@@ -63,21 +58,11 @@ class KnownStereotype:
 @cache
 def load_known_stereotypes() -> tuple[KnownStereotype, ...]:
     """SeeGULL's pairs of a country and an attribute, in the order of attributes."""
-    content = resources.files("geobias.world").joinpath("data/seegull.tsv.xz").read_bytes()
-    rows = (line.split("\t") for line in lzma.decompress(content).decode("utf-8").splitlines()[1:])
-    return tuple(_parse_row(*row) for row in rows)
-
-
-def _parse_row(attribute: str, code: str, *cells: str) -> KnownStereotype:
-    region_stereotype, region_other, north_america_stereotype, north_america_other = map(int, cells[:4])
-    return KnownStereotype(
-        code,
-        attribute,
-        region_stereotype,
-        region_other,
-        north_america_stereotype,
-        north_america_other,
-        float(cells[4]) if cells[4] else None,
+    return tuple(
+        KnownStereotype(
+            code, attribute, int(yes), int(no), int(others_yes), int(others_no), float(rate) if rate else None
+        )
+        for attribute, code, yes, no, others_yes, others_no, rate in read_rows("seegull.tsv.xz")
     )
 
 

@@ -18,15 +18,14 @@ the list is the same for every model.
 
 from __future__ import annotations
 
-import lzma
 import random
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from typing import NamedTuple
 
+from geobias.world import read_data, read_rows
 from geobias.world.gazetteer import KINDS, load_gazetteer
 from geobias.world.words import herb_words
 
@@ -55,9 +54,7 @@ def put_place(sentence: str, place: str) -> str:
 
 @cache
 def _load_names() -> dict[str, str]:
-    text = resources.files("geobias.world").joinpath("data/places_in_sentence.tsv").read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines()[1:])
-    return {name: in_sentence for _, name, in_sentence in rows}
+    return {name: in_sentence for _, name, in_sentence in read_rows("places_in_sentence.tsv")}
 
 
 CONTINENTS = {
@@ -72,8 +69,7 @@ CONTINENTS = {
 
 def plural_demonym(code: str) -> str | None:
     """What the people of a country (ISO 3166 alpha-2) are called within a sentence; None if there is no usual word."""
-    plural, _ = _load_demonyms().get(code, (None, None))
-    return plural
+    return _load_demonyms().get(code, (None, None))[0]
 
 
 def name_people(level: str, code: str) -> str | None:
@@ -93,15 +89,12 @@ def invent_demonym(place: str) -> str:
 
 def demonym_adjective(code: str) -> str | None:
     """The adjective of a country (ISO 3166 alpha-2); None if there is no usual word."""
-    _, adjective = _load_demonyms().get(code, (None, None))
-    return adjective
+    return _load_demonyms().get(code, (None, None))[1]
 
 
 @cache
 def _load_demonyms() -> dict[str, tuple[str, str]]:
-    text = resources.files("geobias.world").joinpath("data/demonyms.tsv").read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines()[1:])
-    return {code: (plural, adjective) for code, plural, adjective in rows}
+    return {code: (plural, adjective) for code, plural, adjective in read_rows("demonyms.tsv")}
 
 
 ONSETS = "b br d dr f fl h l m n p pl r s sl t tr v z".split()
@@ -145,12 +138,11 @@ def _invent_word(rng: random.Random, length: int, existing: Collection[str]) -> 
 @cache
 def _known_words() -> frozenset[str]:
     """The words of real places, of the names of people, and of the descriptions; only those that could be invented."""
-    packed = resources.files(__package__).joinpath("data/place_words.txt.xz").read_bytes()
     texts: list[str] = [text for word in herb_words() for text in (word.word, word.substitute or "")]
     people = load_gazetteer("all")
     texts += [name for code in people.codes for kind in KINDS for name in people.names(code, kind)]
     of_people = filter(can_be_invented, split_words(" ".join(texts)))  # one long text: many short ones take seconds
-    return frozenset(lzma.decompress(packed).decode().split()).union(of_people)
+    return frozenset(read_data("place_words.txt.xz").split()).union(of_people)
 
 
 def can_be_invented(word: str) -> bool:
@@ -164,19 +156,16 @@ def split_words(text: str) -> list[str]:
 MOST_OF_A_COUNTRY = 2  # else most of the largest places are Chinese provinces
 
 
-@dataclass(frozen=True)
-class KnownPlace:
+class KnownPlace(NamedTuple):
     name: str
-    code: str
-    """ISO 3166 alpha-2 of its country."""
+    code: str  # ISO 3166 alpha-2 of its country
     population: int
 
 
 @cache
 def load_known_places() -> tuple[KnownPlace, ...]:
     """Every place of the bundled list, the most populous first."""
-    text = (resources.files(__package__) / "data/known_places.tsv").read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines()[1:])
+    rows = read_rows("known_places.tsv")
     return tuple(KnownPlace(name, code, int(population)) for name, code, _, population in rows)
 
 

@@ -133,32 +133,41 @@ def read_tree(path: Path) -> RegionTree:
     where it is empty, the name itself does, or the bundled place of that name with its article.
     """
     title = f"The region file {path}"
-    names: dict[str, str] = {}
-    in_sentence: dict[str, str] = {}
-    parents: dict[str, str] = {}
+    rows: dict[str, dict[str, str]] = {}
     for line, row in parse_named_rows(read_text(path, "region file"), title, ["id", "name", "parent"]):
-        key, name, parent = row["id"], row["name"], row["parent"]
-        if not key or not name:
+        if not row["id"] or not row["name"]:
             raise InputError(f"{title} has no id or no name in line {line}. Fill in both.")
-        in_sentence[key] = row.get("in_sentence", "")
-        for cell in (key, name, *filter(None, [in_sentence[key]])):
+        for cell in (row["id"], row["name"], row.get("in_sentence", "")):
             check_name(cell, f"{title}, line {line}")
-        if key in names:
-            raise InputError(f"{title} repeats the id {key!r} in line {line}. Ids must be unique.")
-        names[key], parents[key] = name, parent
-    if not names:
+        if rows.setdefault(row["id"], row) is not row:
+            raise InputError(f"{title} repeats the id {row['id']!r} in line {line}. Ids must be unique.")
+    if not rows:
         raise InputError(f"{title} has no regions. Add one line per region.")
-    for key, parent in parents.items():
-        if parent and parent not in names:
-            hint = describe_choices(parent, names, "Its ids")
-            raise InputError(f"{title}: the parent {shorten(parent)!r} of {key!r} is not an id in the file. {hint}")
-    roots = [key for key, parent in parents.items() if not parent]
-    if len(roots) > 1:
+    children: dict[str, list[str]] = defaultdict(list)
+    for key, row in rows.items():
+        children[row["parent"]].append(key)
+    for parent in children.keys() - rows.keys() - {""}:
+        hint = describe_choices(parent, rows, "Its ids")
         raise InputError(
-            f"{title} has {len(roots)} roots ({', '.join(map(shorten, roots[:3]))}, ...). Exactly one region may "
-            "have an empty parent."
+            f"{title}: the parent {shorten(parent)!r} of {children[parent][0]!r} is not an id in the file. {hint}"
         )
-    return _build_tree(names, in_sentence, parents, roots, title)
+    if len(children[""]) > 1:
+        raise InputError(
+            f"{title} has {len(children[''])} roots ({', '.join(map(shorten, children[''][:3]))}, ...). Exactly one "
+            "region may have an empty parent."
+        )
+    regions: list[Region] = []
+    position: dict[str, int] = {}
+    depth, generation = 0, children[""]
+    while generation:
+        level = f"level {depth}" if depth else "root"
+        for key in generation:
+            position[key], row = len(regions), rows[key]
+            regions.append(Region(key, row["name"], level, position.get(row["parent"]), row.get("in_sentence", "")))
+        depth, generation = depth + 1, [child for key in generation for child in children[key]]
+    if stranded := next((key for key in rows if key not in position), None):
+        raise InputError(f"{title} has a cycle through {stranded!r}. Every chain of parents must end at the root.")
+    return RegionTree(tuple(regions))
 
 
 def check_tree(tree: RegionTree) -> RegionTree:
@@ -167,25 +176,3 @@ def check_tree(tree: RegionTree) -> RegionTree:
         for name in (region.id, region.name, region.level, region.in_sentence):
             check_name(name, f"The tree of regions, region {number}")
     return tree
-
-
-def _build_tree(
-    names: dict[str, str], in_sentence: dict[str, str], parents: dict[str, str], roots: list[str], title: str
-) -> RegionTree:
-    """Build the tree from the root down, level by level; regions that are not reached are on a cycle."""
-    children: dict[str, list[str]] = defaultdict(list)
-    for key, parent in parents.items():
-        children[parent].append(key)
-    regions: list[Region] = []
-    position: dict[str, int] = {}
-    depth, generation = 0, roots
-    while generation:
-        for key in generation:
-            position[key] = len(regions)
-            level = "root" if depth == 0 else f"level {depth}"
-            regions.append(Region(key, names[key], level, position.get(parents[key]), in_sentence[key]))
-        depth, generation = depth + 1, [child for key in generation for child in children[key]]
-    if len(regions) < len(names):
-        stranded = next(key for key in names if key not in position)
-        raise InputError(f"{title} has a cycle through {stranded!r}. Every chain of parents must end at the root.")
-    return RegionTree(tuple(regions))

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import json
 import logging
-import lzma
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from geobias.checks import check_name, check_number, describe_choices, shorten
 from geobias.errors import InputError
 from geobias.files import DELIMITERS, find_delimiter, first_line, parse_lines, parse_named_rows, read_text
+from geobias.world import read_data, read_rows
 
 NO_TOPIC = "words"
 PARTS_OF_SPEECH = ("adjective", "noun", "verb")
@@ -42,10 +41,9 @@ class Word:
 
 def herb_words() -> tuple[Word, ...]:
     """The paper's 112 words (HERB, appendices A and B), with their parts of speech and ratings."""
-    text = resources.files("geobias.world").joinpath("data/descriptions.json").read_text(encoding="utf-8")
     return rate_words(
         Word(entry["word"], topic, entry["substitute"], entry["part_of_speech"])
-        for topic, entries in json.loads(text).items()
+        for topic, entries in json.loads(read_data("descriptions.json")).items()
         for entry in entries
     )
 
@@ -116,10 +114,9 @@ def check_words(words: Iterable[Word], source: str = "The list of words") -> tup
             differing = next(each for each in PROPERTIES if getattr(first, each) != getattr(word, each))
             raise InputError(f"{source} has two {PROPERTIES[differing]} for {word.word!r} ({word.topic}). Keep one.")
     distinct = tuple(by_name.values())
-    empty = [word for word in distinct if not isinstance(word.word, str) or not word.word.strip()]
-    if empty:
-        raise InputError(f"{source} has a word that is empty or not a text: {empty[0].word!r}.")
     for number, word in enumerate(distinct, 1):
+        if not isinstance(word.word, str) or not word.word.strip():
+            raise InputError(f"{source} has a word that is empty or not a text: {word.word!r}.")
         _check_word(word, f"{source}, word {number}")
     if len(distinct) < 2:
         raise InputError(f"{source} has {len(distinct)} distinct word(s). At least two are needed.")
@@ -129,6 +126,4 @@ def check_words(words: Iterable[Word], source: str = "The list of words") -> tup
 @cache
 def load_valence() -> dict[str, float]:
     """The mean rating of each word in lower case, from -4 (most unfavourable) to 4 (most favourable)."""
-    content = resources.files("geobias.world").joinpath("data/valence.tsv.xz").read_bytes()
-    lines = lzma.decompress(content).decode("utf-8").splitlines()[1:]
-    return {word: float(rating) for word, rating in (line.split("\t") for line in lines)}
+    return {word: float(rating) for word, rating in read_rows("valence.tsv.xz")}

@@ -61,8 +61,22 @@ def make_result(
         }
         model = ModelIdentity(name, "probabilities", None)
         before, controls, after, invented = np.split(probabilities, [1, 1 + wordings, 1 + wordings + places], axis=1)
-        parts = before[:, 0], controls, after, invented, design.rotation
-        answers.append(Predictions(model, LABELS, False, shown, None, *parts, counts, {}))
+        answers.append(
+            Predictions(
+                model=model,
+                labels=LABELS,
+                multi_label=False,
+                shown=shown,
+                threshold=None,
+                original=before[:, 0],
+                controls=controls,
+                places=after,
+                invented=invented,
+                rotation=design.rotation,
+                counts=counts,
+                work={},
+            )
+        )
     return measure_downstream(design, tuple(answers))
 
 
@@ -198,8 +212,9 @@ def test_texts_that_were_cut_are_a_caution() -> None:
     assert "7 of" in caution.sentence and "truncated" in caution.sentence
 
 
-@pytest.mark.parametrize("models", [("models/judge",), ("embedded/sentiment", "embedded/hate", "embedded/emotion")])
-@pytest.mark.parametrize("width", [80, 60])
+@pytest.mark.parametrize(
+    ("models", "width"), [(("models/judge",), 80), (("embedded/sentiment", "embedded/hate", "embedded/emotion"), 60)]
+)
 def test_the_terminal_is_short_and_narrow(
     models: tuple[str, ...], width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,25 +49,20 @@ def by_name(result: geobias.DownstreamResult, label: str = "hate") -> dict[str, 
     return {effect.place: effect for effect in result.effects if effect.label == label}
 
 
-def list_flips(result: geobias.DownstreamResult) -> list[tuple[str, str | None, str | None, int]]:
-    return [(row.place, row.source, row.target, row.texts) for row in result.flips]
-
-
 def test_a_planted_dislike_is_found_with_its_size() -> None:
     result = audit(planted)
     found = by_name(result)
     assert list(found) == ["I am from here.", "France", "Mexico", "Uganda"]
     mexico = found["Mexico"]
-    assert (mexico.rose, mexico.fell, mexico.mean_fall) == (4, 0, None) and mexico.against_control is not None
-    for value in (mexico.mean_rise, mexico.mean_difference.value, mexico.against_control.value):
+    assert mexico.against_control is not None
+    for value in (mexico.mean_difference.value, mexico.against_control.value):
         assert value == pytest.approx(0.1, abs=1e-6)
     # Three texts go from 0.45 to 0.55; the terrible one was hateful before.
-    assert (mexico.share_before, mexico.share_after) == (0.25, 1.0) and (mexico.gained, mexico.lost) == (3, 0)
+    assert (mexico.gained, mexico.lost) == (3, 0)
     assert mexico.mean_before == pytest.approx((3 * 0.45 + 0.8) / 4, abs=1e-6)
     assert mexico.mean_after - mexico.mean_before == pytest.approx(0.1, abs=1e-6)
-    assert list_flips(result) == [("Mexico", "not-hate", "hate", 3)]
     other = by_name(result, "not-hate")["Mexico"]
-    assert (other.rose, other.fell) == (0, 4) and other.mean_fall == pytest.approx(0.1, abs=1e-6)
+    assert (other.gained, other.lost) == (0, 3)
     for name in ("France", "Uganda"):
         effect = found[name]
         assert effect.mean_difference.value == 0 and effect.against_control and effect.against_control.value == 0
@@ -76,7 +71,7 @@ def test_a_planted_dislike_is_found_with_its_size() -> None:
 def test_dislike_of_any_prefix_is_told_from_dislike_of_a_region() -> None:
     found = by_name(audit(dislikes_any_prefix))
     for effect in found.values():
-        assert effect.mean_difference.value == pytest.approx(0.07, abs=1e-6) and effect.rose == 4
+        assert effect.mean_difference.value == pytest.approx(0.07, abs=1e-6)
         assert (effect.against_control and effect.against_control.value) == (0 if effect.code else None)
 
 
@@ -92,8 +87,7 @@ def test_a_function_that_ignores_prefixes_gives_zero_everywhere() -> None:
     result = audit(ignores_prefixes)
     for label in ("hate", "not-hate"):
         for effect in by_name(result, label).values():
-            assert effect.rose == effect.fell == effect.gained == effect.lost == effect.mean_difference.value == 0
-            assert effect.share_before == effect.share_after and effect.mean_rise is None and effect.mean_fall is None
+            assert effect.gained == effect.lost == effect.mean_difference.value == 0
 
 
 def test_the_text_follows_the_prefix_after_one_blank() -> None:
@@ -134,11 +128,8 @@ def test_cities_by_name_and_with_their_country() -> None:
     found = by_name(result)
     assert list(found) == ["I am from here.", "Paris, France", "Mexico City, Mexico", "Kampala, Uganda"]
     assert [effect.country for effect in found.values()] == [None, "FR", "MX", "UG"]
-
-
-def test_countries_without_a_city_are_counted() -> None:
-    result = audit(planted, regions="cities", countries="FR,Tokelau")
-    assert result.counts.places == 1 and result.counts.countries_without_city == ["Tokelau"]
+    counts = audit(planted, regions="cities", countries="FR,Tokelau").counts
+    assert counts.places == 1 and counts.countries_without_city == ["Tokelau"]
 
 
 def test_all_regions_are_the_world_and_texts_are_made_when_looked_at() -> None:
@@ -174,8 +165,11 @@ def test_multi_label_goes_class_by_class() -> None:
 
     both.labels, both.multi_label = ["anger", "joy"], True  # type: ignore[attr-defined]
     result = audit(both)
-    assert result.classifiers[0].threshold == 0.5 and list_flips(result) == [("Mexico", None, "joy", 4)]
-    assert by_name(audit(both, threshold=0.7), "anger")["I am from here."].share_before == 0
+    assert result.classifiers[0].threshold == 0.5
+    found = {(effect.place, effect.label): effect.gained for effect in result.effects if effect.gained}
+    assert found == {("Mexico", "joy"): 4}
+    lower = by_name(audit(both, threshold=0.3), "joy")
+    assert not any(effect.gained or effect.lost for effect in lower.values())
 
 
 def test_texts_longer_than_the_model_takes_are_counted() -> None:
@@ -204,10 +198,7 @@ def test_out_leaves_a_run_and_twice_is_the_same(tmp_path: Path, monkeypatch: Any
         len(result.to_frame()) == 2 * (3 + 3 + 3 + 4) * 2
     )  # against the control, invented places and the mean, with the control against the originals
     row = table[table.model.str.endswith("planted") & (table.code == "MX") & (table.label == "hate")].iloc[0]
-    assert (row.place, row.rose, row.against_control) == ("Mexico", 5, pytest.approx(0.1, abs=1e-6))
-    flips = pd.read_csv(tmp_path / "one/tables/flips.csv")
-    flips = flips[flips.model.str.endswith("planted")]
-    assert flips[["code", "from", "to", "texts"]].values.tolist() == [["MX", "not-hate", "hate", 4]]
+    assert (row.place, row.against_control) == ("Mexico", pytest.approx(0.1, abs=1e-6))
     said = pq.read_table(tmp_path / "one/answers.parquet").to_pandas()
     assert len(said) == 5 * (1 + 3 + 3 + 20)
     assert said.variant.tolist()[:5] == ["original", *["control"] * 3, "place"]

@@ -80,40 +80,6 @@ def test_places_on_the_other_side_of_the_mean_do_not_stand_out(tmp_path: Path) -
     assert [code for code, each in world.measures[0].estimates.items() if is_marked(each)] == ["MX"]
 
 
-@pytest.mark.slow
-def test_a_place_between_the_control_and_the_mean_does_not_stand_out(tmp_path: Path) -> None:
-    """France and Uganda are above the control, but below the mean, which Mexico raises."""
-
-    def judge(texts: list[str]) -> list[dict[str, float]]:
-        naming = [0.06 * ("here" not in text) for text in texts]
-        answers = [0.3 + more + p["hate"] / 2 for more, p in zip(naming, dislikes_mexico(texts), strict=True)]
-        return [{"fine": 1 - p, "hate": p} for p in answers]
-
-    run = finished(judge, tmp_path / "here")
-    table = only_section(run).blocks[3]
-    assert isinstance(table, Table) and "the largest of these three tests. It is 1 if they" in table.reading
-    mexico, *others = table.rows
-    assert mexico["adjusted p"] == "< 0.001" and mexico["against\nmean"].startswith("+0.03")
-    for row in others:
-        assert row["against\ninvented"].startswith(("0.00", "+0.00", "-0.00"))
-        assert row["against\nmean"].startswith("-0.01")
-        assert row["evidence"] == "no evidence"
-    page = render_page([run])
-    assert "<span>control</span>" in page and "<span>original</span>" not in page
-
-
-def test_true_labels_tell_how_good_the_verdicts_are(tmp_path: Path) -> None:
-    texts = tmp_path / "texts.csv"
-    texts.write_text(
-        "text,truth\n" + "".join(f"bad {end},hate\ngood {end},fine\n" for end in ("day", "night", "year")),
-        encoding="utf-8",
-    )
-    run = finished(dislikes_mexico, tmp_path / "here", texts=texts, label="truth")
-    verdicts = only_section(run).blocks[-1]
-    assert isinstance(verdicts, Table)
-    assert verdicts.rows[0]["accuracy: original,\ncontrol, places"].startswith("0.500, 0.500, ")
-
-
 def test_many_places_are_one_swarm_and_cities_have_no_map(tmp_path: Path) -> None:
     options = {"texts": TEXTS[:5], "countries": (), "continents": "EU,NA", "regions": "cities"}
     run = finished(dislikes_mexico, tmp_path / "here", **options)
@@ -170,22 +136,6 @@ def test_colours_mean_better_or_worse_only_where_the_label_does(
     mexico = MapPicture(measure, world.names).draw(640).svg.split("Mexico: ")[0].split("<use ")[-1]
     assert measure.tone == tone and f'class="{colour}-' in mexico
     assert f'class="{colour}"' in moved.picture.draw(640).svg
-
-
-@pytest.mark.slow
-def test_the_title_names_states_before_territories(tmp_path: Path) -> None:
-    """Of 200 countries four territories move most; a state follows."""
-
-    def judge(texts: list[str]) -> list[dict[str, float]]:
-        sizes = {"Greenland": 0.4, "Aruba": 0.38, "Bermuda": 0.36, "Guam": 0.34, "Mexico": 0.2}
-        found = [0.3 + max(size * (name in text) for name, size in sizes.items()) for text in texts]
-        return [{"fine": 1 - p, "hate": p} for p in found]
-
-    run = finished(judge, tmp_path / "here", countries=(), continents=(), texts=TEXTS + TEXTS[:2])
-    moved = only_section(run).blocks[0]
-    assert (
-        isinstance(moved, Chart) and "naming Mexico, Greenland and 3 other countries makes hate likelier" in moved.title
-    )
 
 
 def test_labels_cannot_break_the_page(tmp_path: Path) -> None:

@@ -12,13 +12,12 @@ from geobias.audits.downstream.result import (
     DownstreamCounts,
     DownstreamResult,
     DownstreamSettings,
-    FarthestPlace,
     PrefixEffect,
 )
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.names import result as names
 from geobias.audits.names.result import NamesCounts, NamesResult, NamesSettings
-from geobias.audits.names.rows import ClassEffect, DeltaEffect, FarthestCountry
+from geobias.audits.names.rows import ClassEffect, DeltaEffect
 from geobias.audits.regions.answers import RegionsCounts
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.audits.regions.rows import RegionScores
@@ -26,6 +25,7 @@ from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Evidence, Finding
 from geobias.report.results import AuditResult, Interval, to_json
+from geobias.report.rows import Farthest
 from geobias.report.runs import RunDescription
 from tests.conftest import sign_results
 
@@ -68,7 +68,16 @@ def names_result(
     return NamesResult(
         settings=settings,
         models=[ModelIdentity(name, "probabilities", None) for name in classifiers],
-        counts=NamesCounts(10, 0, 10, 10, 10, {}, 5, 2, []),
+        counts=NamesCounts(
+            texts=10,
+            rows_without_text=0,
+            texts_with_names=10,
+            people=10,
+            mentions=10,
+            draws=5,
+            countries=2,
+            countries_left_out=[],
+        ),
         classifiers=[
             names.ClassifierReading(
                 model=name,
@@ -88,7 +97,7 @@ def names_result(
         effects=[_delta(model, *place) for model in classifiers for place in places],
         classes=[_class(model, *place[:2]) for model in classifiers for place in places],
         farthest=[
-            FarthestCountry(model=model, label=None, place="United Kingdom", code="GB", **vars(worst))
+            Farthest(model=model, label=None, place="United Kingdom", code="GB", **vars(worst))
             for model in classifiers
             if worst
         ],
@@ -214,13 +223,12 @@ def downstream_result() -> DownstreamResult:
     return DownstreamResult(
         settings=settings,
         models=[model],
-        counts=DownstreamCounts(10, 0, 1, []),
+        counts=DownstreamCounts(texts=10, rows_without_text=0, places=1, countries_without_city=[]),
         classifiers=[reading],
         effects=[_effect("From here: ", None), _effect("Mexico", "MX", estimate(-0.03, -0.05, 0.01))],
         wording_effects=[],
         name_traits=[],
-        farthest=[FarthestPlace(model.name, "hate", "Mexico", "MX", 0.03, 0.0, 0.06)],
-        flips=[],
+        farthest=[Farthest(model=model.name, place="Mexico", code="MX", label="hate", value=0.03, low=0.0, high=0.06)],
     )
 
 
@@ -242,12 +250,6 @@ def _effect(place: str, code: str | None, difference: Estimate | None = None) ->
         names_held_fixed=difference,
         mean_before=0.5,
         mean_after=0.46,
-        rose=0,
-        mean_rise=None,
-        fell=10,
-        mean_fall=0.04,
-        share_before=0.5,
-        share_after=0.5,
         gained=0,
         lost=0,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,13 @@ import pytest
 import spacy
 
 import geobias
-from geobias.audits.names.report import describe_spans, make_report
+from geobias.audits.names.phrases import describe_spans
+from geobias.audits.names.report import make_report
 from geobias.audits.names.result import FinderSpans, NamesResult
-from geobias.audits.pages import read_run
 from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER
 from geobias.texts.doubtful_spans import COMMON_WORD, INTERJECTION
-from tests.conftest import Run, spell
+from tests.conftest import spell
 
 TEXTS = [
     "Mary is nice",
@@ -57,9 +56,9 @@ def test_doubtful_spans_are_counted_and_dropped(finder: str) -> None:
         doubtful=3,
         doubtful_by_reason={INTERJECTION: 2, COMMON_WORD: 1},
         examples={INTERJECTION: ["God"], COMMON_WORD: ["Stupidly"]},
-        texts_with_doubtful_spans=3,
     )
     assert result.settings.doubtful == "drop"
+    assert any("3 doubtful and not renamed" in note for note in make_report(result).notes)
     assert (result.counts.mentions, result.counts.texts_with_names) == (4, 4)
     assert result.counterfactuals is not None
     assert all(text.startswith(("Stupidly", "God")) for text in list(result.counterfactuals)[2 * 9 :])
@@ -93,34 +92,10 @@ def test_texts_with_doubtful_spans_only(finder: str) -> None:
 
 def test_one_line_says_what_was_doubtful() -> None:
     by_reason = {COMMON_WORD: 4, INTERJECTION: 9, "a title without a name": 2, "no letter in it": 1}
-    spans = FinderSpans(1200, 16, by_reason, {COMMON_WORD: ["Reign"], INTERJECTION: ["God"]}, 2)
+    spans = FinderSpans(1200, 16, by_reason, {COMMON_WORD: ["Reign"], INTERJECTION: ["God"]})
     line = describe_spans(spans, "my/finder", "drop")
     assert "1,200 names, 16 doubtful and not renamed: " in line and f"{INTERJECTION} 9 (God); " in line
     short = describe_spans(spans, "my/finder", "keep", is_short=True)
     assert "16 doubtful and renamed: " in short and short.endswith("other reasons 3.") and "God" not in short
-    assert "none doubtful" in describe_spans(FinderSpans(5, 0, {}, {}, 0), "my/finder", "drop")
+    assert "none doubtful" in describe_spans(FinderSpans(5, 0, {}, {}), "my/finder", "drop")
     assert "About 19% of the others" in describe_spans(spans, EMBEDDED_FINDER, "drop")
-
-
-@pytest.mark.slow
-def test_the_command(run: Run, finder: str, tmp_path: Path) -> None:
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
-    (tmp_path / "own.py").write_text(
-        "def judge(texts):\n    return [{'negative': 0.4, 'positive': 0.6} for _ in texts]\n", encoding="utf-8"
-    )
-    command = ("names", "own:judge", "--texts", "texts.txt", "--finder", finder, "--countries", "FR,MA", "--draws", "2")
-    code, out, err = run(*command, "--full", "--out", "dropped")
-    assert code == 0, err
-    assert "Finder: 7 names, 3 doubtful and not renamed" in " ".join(out.split())
-    code, out, err = run(*command, "--out", "short")
-    assert code == 0 and len(out.splitlines()) <= 25, err
-    assert "Finder: 7 names, 3 doubtful and not renamed: an interjection" in " ".join(out.split())
-    results = json.loads((tmp_path / "dropped/results.json").read_text(encoding="utf-8"))
-    assert results["counts"]["finder_spans"]["doubtful_by_reason"] == {INTERJECTION: 2, COMMON_WORD: 1}
-    assert any("3 doubtful" in note for note in make_report(read_run(tmp_path / "dropped").result).notes)
-
-    code, out, err = run(*command, "--preview", "2")
-    assert code == 0, err
-    assert (
-        "Doubtful spans, not renamed" in out and "Stupidly" in out and "a common English word" in " ".join(out.split())
-    )

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
+from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.audit import audit_names
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.findings import list_findings
@@ -87,7 +87,7 @@ def answer(
         original=_probabilities(tone),
         renamed=_probabilities(tone[design.named][:, None, None] + versions),
         truth=None,
-        counts=RenamedTextCounts(0, versions.size, versions.size, 0),
+        counts=dict.fromkeys(("texts_cut", "renamed_texts", "distinct_renamed_texts", "renamed_texts_cut"), 0),
         work={"texts_scored": 0, "renamed_texts_scored": 0},
     )
 
@@ -403,7 +403,7 @@ def test_a_change_of_a_class_needs_five_texts(design: NamesDesign) -> None:
 
 def test_cautions_on_the_finder(design: NamesDesign) -> None:
     result = measure(design, answer(design, 1))
-    spans = FinderSpans(20, 5, {"a title": 5}, {"a title": ["Lord"]}, 3)
+    spans = FinderSpans(20, 5, {"a title": 5}, {"a title": ["Lord"]})
 
     def sentences(treatment: str, spans: FinderSpans) -> list[str]:
         settings, counts = replace(result.settings, doubtful=treatment), replace(result.counts, finder_spans=spans)

@@ -107,7 +107,6 @@ def test_counts_and_names_used(own_names: Path) -> None:
     result = audit(indifferent, own_names)
     counts = result.counts
     assert (counts.texts, counts.texts_with_names, counts.people, counts.mentions) == (5, 4, 4, 5)
-    assert counts.people_by_gender == {"male": 1, "female": 2, "unknown": 1}
     assert (result.name_lists[0].male, result.name_lists[0].shortest) == (20, 20)
     row = result.to_frame().loc[1, ["country", "measure", "against"]]
     assert row.tolist() == ["Bland", "delta", "mean of countries"]

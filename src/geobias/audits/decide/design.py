@@ -93,7 +93,7 @@ class DecideDesign:
         """A person of each country against one without an origin, in both orders; and the same person twice."""
         scenarios, options = self.of_kind(CHOICE), self._options()
         against = ChoiceTexts(scenarios, self.countries, choose_other_way(self.ways), **options)
-        return against, ChoiceTexts(scenarios, [NO_ORIGIN], DEFAULT_ORIGIN, opponents=[NO_ORIGIN], **options)
+        return against, ChoiceTexts(scenarios, [NO_ORIGIN], DEFAULT_ORIGIN, **options)
 
     def list_questions(self) -> list[tuple[str, ScenarioTexts]]:
         """Every block of texts that a model is asked, with its kind of question."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from geobias.audits.labels import ReadAnswers
 from geobias.measures.change import predict_classes
-from geobias.models.scorer import ModelIdentity
 from geobias.report import saved_answers
 from geobias.report.findings import MOST_EXAMPLES, ExampleText
 from geobias.report.saved_answers import CONTROL, INVENTED, ORIGINAL, PLACE, read_answers, reshape_answers
@@ -32,25 +32,15 @@ class Place:
     in_sentence: str  # as the prefix names it
 
 
-@dataclass(frozen=True)
-class Predictions:
+@dataclass(frozen=True, kw_only=True)
+class Predictions(ReadAnswers):
     """The probabilities of one classifier for every text, without a prefix and with each."""
 
-    model: ModelIdentity
-    labels: tuple[str, ...]
-    multi_label: bool
     shown: int  # position of the class that the terminal and the map show
-    threshold: float | None
-    original: np.ndarray = field(repr=False)  # texts x labels
     controls: np.ndarray = field(repr=False)  # texts x wordings x labels
     places: np.ndarray = field(repr=False)  # texts x places x labels
     invented: np.ndarray = field(repr=False)  # texts x invented places x labels
     rotation: np.ndarray = field(repr=False)  # texts x (places, then invented places): which wording, from 0
-    counts: dict[str, int]  # of texts cut and scored, as `ClassifierReading` has them
-    work: dict[str, int]
-    truth: np.ndarray | None = field(default=None, repr=False)  # texts x labels
-    notes: tuple[str, ...] = ()  # how labels were read where the user did not say
-    name_tokens: np.ndarray | None = field(default=None, repr=False)  # of the places and invented places
 
     @property
     def mean_control(self) -> np.ndarray:

@@ -100,9 +100,8 @@ def infer_places(design: DownstreamDesign, answers: Predictions) -> PlaceInferen
                 slope=_adjust([part.slopes]).at(k, 0),
                 explained=part.explained,
                 spread=part.spread,
-                wording_spread=float(np.sqrt(variance * wordings)),
             )
-            for label, part, variance in zip(answers.labels, beyond, of_wordings, strict=True)
+            for label, part in zip(answers.labels, beyond, strict=True)
             for k, trait in enumerate(traits)
         ],
         [part.farthest for part in beyond],

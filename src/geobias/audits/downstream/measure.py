@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -26,17 +26,15 @@ from geobias.audits.downstream.result import (
     ClassifierReading,
     DownstreamCounts,
     DownstreamResult,
-    FarthestPlace,
-    Flips,
     Performance,
     PrefixEffect,
 )
 from geobias.audits.labels import find_label_tones, is_emotion
-from geobias.measures.change import Shift, flips, performance, shift
+from geobias.measures.change import Shift, performance, shift
 from geobias.measures.estimates import SIGNIFICANT, Estimate, Estimates, t_quantile
 from geobias.report.results import number
+from geobias.report.rows import Farthest
 
-COUNTS = ("rose", "mean_rise", "fell", "mean_fall", "share_after", "gained", "lost")
 POWER = 0.8
 CITY_COUNTRY = "city-country"  # the country is in the name on purpose
 SHORTEST_WORD = 3  # letters of a word that places may share: not "of"
@@ -52,10 +50,8 @@ def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions,
     result = DownstreamResult(
         settings=design.settings_for([answers.model.name for answers in predictions]),
         models=[answers.model for answers in predictions],
-        counts=DownstreamCounts(
-            texts=len(design.texts),
-            rows_without_text=design.texts.left_out,
-            copies=design.texts.copies,
+        counts=DownstreamCounts.count(
+            design.texts,
             places=len(design.places),
             countries_without_city=list(design.selection.without_city),
             dissolved_countries=list(design.selection.dissolved),
@@ -71,7 +67,6 @@ def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions,
             for answers, inference in zip(predictions, inferences, strict=True)
             for row in _list_farthest(design, answers, inference)
         ],
-        flips=[row for each in zip(predictions, shifts, strict=True) for row in _count_flips(design, *each)],
         performance=[row for answers in predictions for row in _measure_performance(answers)],
         constant_answers=list_constant_answers(
             {answers.model.name: (answers.original, answers.prefixed) for answers in predictions}
@@ -92,17 +87,12 @@ def _describe_reading(answers: Predictions, result: DownstreamResult) -> Classif
     shown = labels[answers.shown]
     tests = count_tests(len(result.places), len(labels), multi_label=answers.multi_label)
     return ClassifierReading(
-        model=answers.model.name,
-        labels=labels,
-        multi_label=answers.multi_label,
-        threshold=answers.threshold,
+        **answers.describe(),
         shown=shown,
         tone=0 if any(map(is_emotion, labels)) else tone,
         detectable_difference=_find_detectable(
             result.list_effects(answers.model.name, shown), tests, len(answers.original)
         ),
-        notes=list(answers.notes),
-        **answers.counts,
     )
 
 
@@ -135,7 +125,6 @@ def _list_effects(
     by_label = [decide(design, inference, label, k) for k, label in enumerate(answers.labels)]
     for i, place in enumerate((None, *design.places)):
         for k, label in enumerate(answers.labels):
-            counts: dict[str, Any] = {name: number(getattr(moved, name)[i, k]) for name in COUNTS}
             verdict = by_label[k][i - 1] if place else Verdict(None, None, None)
             yield PrefixEffect(
                 model=answers.model.name,
@@ -152,8 +141,8 @@ def _list_effects(
                 mean_difference=inference.mean_difference.at(i, k),
                 mean_before=float(before[k]),
                 mean_after=float(after[i, k]),
-                share_before=float(moved.share_before[k]),
-                **counts,
+                gained=int(moved.gained[i, k]),
+                lost=int(moved.lost[i, k]),
             )
 
 
@@ -229,31 +218,11 @@ def _find_shared_words(design: DownstreamDesign, values: np.ndarray, is_clear: S
     return found
 
 
-def _list_farthest(
-    design: DownstreamDesign, answers: Predictions, inference: PlaceInference
-) -> Iterator[FarthestPlace]:
+def _list_farthest(design: DownstreamDesign, answers: Predictions, inference: PlaceInference) -> Iterator[Farthest]:
     for label, (value, low, high, row) in zip(answers.labels, inference.farthest, strict=False):
-        bounds = number(np.float64(low)), number(np.float64(high))
+        bounds = {"low": number(np.float64(low)), "high": number(np.float64(high))}
         place = design.places[row]
-        yield FarthestPlace(answers.model.name, label, place.name, place.id, value, *bounds)
-
-
-def _count_flips(design: DownstreamDesign, answers: Predictions, moved: Shift) -> Iterator[Flips]:
-    """Which texts change their class; pairs without any are left out.
-
-    Where a text may have several classes or none, every class comes and goes by itself: its other side is None.
-    """
-    labels: tuple[str | None, ...] = answers.labels
-    if answers.threshold is None:
-        tables = flips(answers.original, answers.prefixed)
-    else:
-        labels = (*labels, None)
-        tables = np.zeros((len(moved.gained), len(labels), len(labels)), dtype=np.int64)
-        tables[:, -1, :-1], tables[:, :-1, -1] = moved.gained, moved.lost
-    names = [(design.control, None), *((place.name, place.id) for place in design.places)]
-    for name, table in zip(names, tables, strict=True):
-        for i, k in np.argwhere(table):
-            yield Flips(answers.model.name, *name, labels[i], labels[k], int(table[i, k]))
+        yield Farthest(model=answers.model.name, label=label, place=place.name, code=place.id, value=value, **bounds)
 
 
 def _measure_performance(answers: Predictions) -> Iterator[Performance]:

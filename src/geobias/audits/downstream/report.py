@@ -28,7 +28,6 @@ from geobias.report.declarations import (
     estimate_columns,
     say_bounds,
     say_left_out,
-    unless_few,
 )
 from geobias.report.findings import Finding
 from geobias.report.headlines import name_model
@@ -42,12 +41,11 @@ from geobias.report.tables import MARKED_COLUMN, NOTHING, format_places, listed,
 
 SHIFT = Range(-1, 1)  # of a probability
 MEANING = (
-    "Rose and fell: texts whose probability of the class did, and by how much on average. Become and no longer: texts "
-    "that are predicted as the class only with the prefix, and only without it. Any prefix changes texts, and so does "
-    "any name: a place is compared with invented places whose names are as long, with a 95 % interval over texts and "
-    "wordings. * A place stands out: it differs from them and, names held fixed or not, from the mean of all places, "
-    "each with an adjusted p-value below 0.05; places that share a word do not differ alike; and there are several "
-    "wordings. It describes classifiers, not people. Regions: GeoNames (CC BY 4.0)."
+    "Become and no longer: texts that are predicted as the class only with the prefix, and only without it. Any prefix "
+    "changes texts, and so does any name: a place is compared with invented places whose names are as long, with a "
+    "95 % interval over texts and wordings. * A place stands out: it differs from them and, names held fixed or not, "
+    "from the mean of all places, each with an adjusted p-value below 0.05; places that share a word do not differ "
+    "alike; and there are several wordings. It describes classifiers, not people. Regions: GeoNames (CC BY 4.0)."
 )
 READING = (
     "What naming the place adds to p({label}), with its 95 % interval over texts and wordings. A place stands out if "
@@ -106,10 +104,6 @@ def _list_places(result: DownstreamResult, entry: ClassifierReading, family: Fam
             *estimate_columns("against\ninvented", 3, family.valence),
             Column("shared word", "shared_word", on={PAGE}, is_text=True),
             Column("against\nmean", "against_mean.value", "+.3f", on=TABLES, keep=2),
-            Column("rose", "rose", ",", on={FULL}, keep=3, is_count=True),
-            Column("by", lambda row: unless_few(row.mean_rise, row.rose, 3), on={FULL}, keep=3),
-            Column("fell", "fell", ",", on={FULL}, keep=3, is_count=True),
-            Column("by", lambda row: unless_few(row.mean_fall, row.fell, 3), on={FULL}, keep=3),
             Column("predictions\nchanged", lambda row: f"{row.changes:,} of {texts:,}", on={TERMINAL}, is_count=True),
             Column(f"become\n{label}", "gained", ",", on=TABLES, is_count=True),
             Column("no\nlonger", "lost", ",", on=TABLES, is_count=True),

@@ -6,23 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
-
 from geobias.audits.downstream.answers import Place, Predictions
-from geobias.audits.inputs import TextsSettings, describe_copies
+from geobias.audits.inputs import ClassifierSettings, TextCounts, describe_copies
+from geobias.audits.labels import AuditedClassifier
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE, SIGNIFICANT, Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult
-from geobias.report.rows import Effect, Measured, list_tidy_rows
+from geobias.report.rows import Effect, Farthest, Measured, list_tidy_rows
 from geobias.report.tables import is_marked, listed
 from geobias.texts.user_texts import Texts
 
 
-@dataclass(frozen=True)
-class DownstreamSettings:
+@dataclass(frozen=True, kw_only=True)
+class DownstreamSettings(ClassifierSettings):
     """Settings that identify a run."""
 
-    texts: TextsSettings
     prefixes: list[str]
     """All wordings of the prefix; each text meets each place with one of them."""
     controls: list[str]
@@ -41,52 +39,32 @@ class DownstreamSettings:
     """Tells other lists of regions apart."""
     positive: str
     """The class to show, or "by name"."""
-    threshold: float | None
-    """A class is predicted from this probability on; null for the likeliest one."""
-    classifiers: list[str]
-    prompt: dict[str, Any] | None = None
-    """Prompt for language models."""
 
 
-@dataclass(frozen=True)
-class DownstreamCounts:
+@dataclass(frozen=True, kw_only=True)
+class DownstreamCounts(TextCounts):
     """Numbers of texts scored and left out."""
 
-    texts: int
-    rows_without_text: int
-    """Left out."""
     places: int
     countries_without_city: list[str]
     dissolved_countries: list[str] = field(default_factory=list)
     """Left out: they no longer exist, and the user did not name them."""
-    copies: int = 0
-    """Rows left out because they repeat another text but for names, numbers and case."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierReading:
+class ClassifierReading(AuditedClassifier):
     """A classifier, and how its answers were read."""
 
-    model: str
-    labels: list[str]
-    multi_label: bool
-    """Whether a text may have several labels, or none."""
-    threshold: float | None
-    """A class is predicted from this probability on; null for the likeliest one."""
     shown: str
     """The class that findings, the terminal and the map show."""
     tone: int
     """1 where that class is better for the person, -1 where it is worse, 0 where the labels do not say."""
     detectable_difference: float | None
     """The smallest difference of one place in that class that stands out with a power of 80 %."""
-    texts_cut: int
-    """Texts truncated to the model's maximum length."""
     prefixed_texts: int
     distinct_prefixed_texts: int
     """Each is scored once."""
     prefixed_texts_cut: int
-    notes: list[str]
-    """How labels were read where the user did not say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,15 +99,6 @@ class PrefixEffect(Effect):
     mean_before: float
     """Mean probability without a prefix."""
     mean_after: float
-    rose: int
-    """Texts whose probability rises."""
-    mean_rise: float | None
-    """By how much, on average over those texts."""
-    fell: int
-    mean_fall: float | None
-    share_before: float
-    """Share of texts that are predicted as the class without a prefix."""
-    share_after: float
     gained: int
     """Texts that are predicted as the class with the prefix only."""
     lost: int
@@ -196,35 +165,6 @@ class NameTrait:
     """Share of the variance between invented places that all traits explain."""
     spread: float
     """Standard deviation between invented places whose names are equally long: what spelling does."""
-    wording_spread: float
-    """Standard deviation of a place's effect between the wordings of the prefix."""
-
-
-@dataclass(frozen=True)
-class FarthestPlace:
-    """The place farthest from invented places with such names, with bounds that hold for all places at once."""
-
-    model: str
-    label: str
-    place: str
-    code: str
-    value: float
-    """Its distance, either way."""
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class Flips:
-    """How many texts go from one predicted class to another after a prefix."""
-
-    model: str
-    place: str
-    code: str | None
-    source: Annotated[str | None, Field(alias="from")]
-    """Null where a text may have several classes or none, and only `to` is known."""
-    target: Annotated[str | None, Field(alias="to")]
-    texts: int
 
 
 @dataclass(frozen=True)
@@ -262,10 +202,8 @@ class DownstreamResult(AuditResult):
     """Places that differ after one wording of the prefix (adjusted p < 0.05), the largest first."""
     name_traits: list[NameTrait]
     """What names do."""
-    farthest: list[FarthestPlace]
+    farthest: list[Farthest]
     """Of each classifier and class."""
-    flips: list[Flips]
-    """Predictions that change."""
     performance: list[Performance] = field(default_factory=list)
     """Empty without true labels."""
     texts: Annotated[Texts | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)

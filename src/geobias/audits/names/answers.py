@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from geobias.audits.labels import ReadAnswers
 from geobias.audits.names.rows import NameList, Over, PerplexityCorrelation, PerplexityCounts
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
@@ -46,18 +47,6 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class RenamedTextCounts:
-    """How many renamed texts one classifier read, and how many texts were longer than it takes."""
-
-    texts_cut: int
-    """Texts truncated to the model's maximum length."""
-    renamed_texts: int
-    distinct_renamed_texts: int
-    """Each is scored once; counted within blocks of two million renamed texts."""
-    renamed_texts_cut: int
-
-
-@dataclass(frozen=True)
 class Perplexities:
     """Log-perplexities of one language model; NaN where it was not scored, or does not know the language."""
 
@@ -66,31 +55,18 @@ class Perplexities:
     renamed: np.ndarray = field(repr=False)  # texts with names x countries x scored draws
     sizes: np.ndarray = field(repr=False)  # all texts x (tokens, characters)
     renamed_sizes: np.ndarray = field(repr=False)  # texts with names x countries x scored draws x the same
-    unknown_tokens: dict[str, float]  # language -> share of its tokens that the model does not know
-    languages_refused: list[str]
-    texts_cut: int
+    counts: PerplexityCounts
     texts_scored: int
 
 
-@dataclass(frozen=True)
-class ClassifierAnswers:
+@dataclass(frozen=True, kw_only=True)
+class ClassifierAnswers(ReadAnswers):
     """The probabilities of one classifier for every text, original and with its people renamed."""
 
-    model: ModelIdentity
-    labels: tuple[str, ...]
-    multi_label: bool
     positive: list[int]  # positions of labels
     negative: list[int]
-    threshold: float | None
-    original: np.ndarray = field(repr=False)  # all texts x labels
     renamed: np.ndarray = field(repr=False)  # texts with names x countries x draws x labels
-    truth: np.ndarray | None = field(repr=False)  # all texts x labels
-    counts: RenamedTextCounts
-    work: dict[str, int]
-    notes: tuple[str, ...] = ()  # how labels were read and models chosen where the user did not say
     perplexities: Perplexities | None = None
-    own_scripts: np.ndarray | None = field(default=None, repr=False)  # texts with names x countries x draws x labels
-    name_tokens: np.ndarray | None = None  # new names x cases: tokens by the classifier's own tokenizer, if it has one
 
     @property
     def has_delta(self) -> bool:
@@ -114,9 +90,14 @@ def score_perplexities(design: NamesDesign, scorer: Scorer, progress: bool | Non
         renamed=values,
         sizes=_text_sizes(originals.answers, design.texts.texts),
         renamed_sizes=renamed_sizes,
-        unknown_tokens=originals.unknown_tokens,
-        languages_refused=originals.languages_refused,
-        texts_cut=originals.answers.cut + answers.cut,
+        counts=PerplexityCounts(
+            lm=scorer.identity().name,
+            draws=values.shape[2],
+            texts=int((~np.isnan(values)).any(axis=(1, 2)).sum()),
+            texts_cut=originals.answers.cut + answers.cut,
+            unknown_tokens=originals.unknown_tokens,
+            languages_refused=originals.languages_refused,
+        ),
         texts_scored=originals.answers.scored + answers.scored,
     )
 
@@ -159,17 +140,6 @@ def _log_perplexity(answers: Answers, scorer: Scorer) -> np.ndarray:
     if mean is None:
         raise InputError(f"{scorer.identity().name} has no {LOG_LIKELIHOOD}. Perplexity needs a language model.")
     return np.asarray(-mean)
-
-
-def count_perplexities(perplexities: Perplexities) -> PerplexityCounts:
-    return PerplexityCounts(
-        lm=perplexities.model.name,
-        draws=perplexities.renamed.shape[2],
-        texts=int((~np.isnan(perplexities.renamed)).any(axis=(1, 2)).sum()),
-        texts_cut=perplexities.texts_cut,
-        unknown_tokens=perplexities.unknown_tokens,
-        languages_refused=perplexities.languages_refused,
-    )
 
 
 def measure_correlations(
@@ -337,11 +307,7 @@ def _read_run(run: FinishedRun[NamesResult], columns: Sequence[str]) -> tuple[py
     """Columns of a run's file, and which rows are originals; refuses a file that holds another number of versions."""
     counts, path = run.result.counts, run.folder / COUNTERFACTUALS
     table = read_columns(path, ["country", *columns])
-    is_original = _is_original(table)
+    is_original = np.asarray(table["country"].is_null().to_numpy())
     if (~is_original).sum() != counts.texts_with_names * counts.countries * counts.draws:
         raise damaged(path)
     return table, is_original
-
-
-def _is_original(table: pyarrow.Table) -> np.ndarray:
-    return np.asarray(table["country"].is_null().to_numpy())

@@ -1,37 +1,29 @@
-"""Parts of the page that no other audit has: classes by country, names alike, perplexity, and texts to read."""
+"""Charts of a names audit, and the tables that only some runs have: genders, single names and perplexity."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-import numpy as np
-
-from geobias.audits.names.answers import ClassifierAnswers
-from geobias.audits.names.cautions import describe_held_fixed
-from geobias.audits.names.design import NamesDesign
-from geobias.audits.names.inference import delta_values
+from geobias.audits.names.names_alike import describe_held_fixed
 from geobias.audits.names.result import (
     KINDNESS,
     TONE_OF_EMOTIONS,
-    ChangedText,
     ClassifierReading,
     NamesResult,
     find_tone,
+    make_delta_family,
 )
-from geobias.audits.names.rows import ClassEffect, CountryEffect
-from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
-from geobias.report.findings import MOST_EXAMPLES, ExampleText
-from geobias.report.page.blocks import Chart, Example, Examples, Row
+from geobias.audits.names.rows import ClassEffect, GenderGap
+from geobias.measures.correlation import FEWEST_DRAWS
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
+from geobias.measures.single_names import LARGE
+from geobias.report.declarations import FULL, PAGE, TABLES, Column, Table, say_bounds, say_p
+from geobias.report.findings import DIFFERENCES, EVIDENCE_LABELS, grade_evidence
+from geobias.report.page.blocks import Chart, Row
 from geobias.report.page.charts import dots, heat
-from geobias.report.page.effect_blocks import Difference, title_differences
-from geobias.report.page.finding_cards import mark_names
-from geobias.report.tables import TOO_FEW, is_marked, listed, signed
-from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.doubtful_spans import sort_spans
-from geobias.world.gazetteer import Gazetteer, load_gazetteer
+from geobias.report.page.effect_blocks import Difference, make_effect_chart, title_differences
+from geobias.report.tables import NOTHING, TOO_FEW, interval, is_marked, listed, signed
 
 NEVER = "never predicted"
 AS_MEASURED, HELD_FIXED = "as measured", "names alike"
@@ -41,9 +33,7 @@ OVER = {
     "pooled": "all versions, against their originals",
     "pooled, length fixed": "the same, length held fixed",
 }
-MOST_SHOWN: Final = 6  # on the page
-MOST_OF_EACH: Final = 2  # texts of one finding or one classifier
-CANDIDATES: Final = 12  # texts that moved most: some of them have no clear name
+MOST_SINGLE_NAMES: Final = 30
 
 
 def draw_heat_map(chart_id: str, result: NamesResult, entry: ClassifierReading) -> Chart | None:
@@ -206,145 +196,111 @@ def _title_correlations(entry: ClassifierReading, rows: Sequence[Row]) -> str:
     return f"{entry.short_name}: unusual names correlate with {classes}"
 
 
-def choose_examples(result: NamesResult, effect: CountryEffect) -> list[ExampleText]:
-    """Up to five texts; none for a result read from disk, which has no answers in memory."""
-    texts, named, renamed = result.texts, result.named, result.counterfactuals
-    answers = next((each for each in result.answers if each.model.name == effect.model), None)
-    if texts is None or named is None or renamed is None or answers is None:
-        return []
-    country = list(renamed.countries).index(effect.code or "")
-    sign = 1 if effect.value > 0 else -1
-    changes = sign * _list_changes(answers, named, effect)  # texts x countries x draws, above 0 as the finding says
-    from_mean = changes[:, country].mean(axis=1) - changes.mean(axis=(1, 2))
-    examples: list[ExampleText] = []
-    for i in np.argsort(-from_mean, kind="stable"):
-        draws = np.flatnonzero(changes[i, country] > 0)
-        if from_mean[i] <= 0 or len(examples) == MOST_EXAMPLES:
-            break
-        if not len(draws) or _is_doubtful(renamed, i):
-            continue
-        by_change = draws[np.argsort(changes[i, country, draws], kind="stable")]
-        draw = int(by_change[len(by_change) // 2])  # the median version: the largest change may be one odd name
-        row = int(named[i])
-        before, after = answers.original[row], answers.renamed[i, country, draw]
-        k = _choose_label(answers, effect, sign * (after - before))
-        text = _render(renamed, int(i), country, draw)
-        label, numbers = answers.labels[k], (float(before[k]), float(after[k]))
-        examples.append(ExampleText(**text, text_id=texts.ids[row], label=label, before=numbers[0], after=numbers[1]))
-    return examples
-
-
-def _list_changes(answers: ClassifierAnswers, named: np.ndarray, effect: CountryEffect) -> np.ndarray:
-    """texts x countries x draws: the renamed text minus its original, in delta or in the probability of a class."""
-    original = answers.original[named]
-    if effect.of_class is None:
-        return delta_values(answers, original)
-    k = answers.labels.index(effect.of_class)
-    return np.asarray(answers.renamed[..., k] - original[:, None, None, k])
-
-
-def _choose_label(answers: ClassifierAnswers, effect: CountryEffect, changes: np.ndarray) -> int:
-    """The class to show: that of the finding; for delta the one with a tone that moved most in its direction."""
-    if effect.of_class is not None:
-        return answers.labels.index(effect.of_class)
-    toned = {k: -changes[k] for k in answers.negative} | {k: changes[k] for k in answers.positive}
-    return max(toned, key=lambda k: round(float(toned[k]), 6))  # of two classes that sum to 1 always the same
-
-
-def _is_doubtful(renamed: Counterfactuals, text: int) -> bool:
-    """Whether something was renamed that is probably no person."""
-    spans = [(mention.start, mention.end) for person in renamed.people[text] for mention in person.mentions]
-    return bool(sort_spans(renamed.texts[text], spans, renamed.gazetteer)[1])
-
-
-def _render(renamed: Counterfactuals, text: int, country: int, draw: int) -> dict[str, Any]:
-    """The original and the renamed text, and the names in both."""
-    original = renamed.texts[text]
-    changed, spans = renamed.render(text, country, draw)
-    mentions = sorted((mention.start, mention.end) for person in renamed.people[text] for mention in person.mentions)
-    return {
-        "original": original,
-        "changed": changed,
-        "original_names": [original[start:end] for start, end in mentions],
-        "changed_names": [changed[start:end] for start, end in spans],
-    }
-
-
-def list_changed_texts(design: NamesDesign, answers: ClassifierAnswers) -> list[ChangedText]:
-    """The renamed texts whose probabilities differ most from their original, one version of each text."""
-    renamed, named = design.counterfactuals, design.named
-    originals = answers.original[named]
-    largest = np.array([np.abs(answers.renamed[i] - original).max() for i, original in enumerate(originals)])
-    gazetteer = load_gazetteer("all")
-    found: list[ChangedText] = []
-    for i in np.argsort(-largest, kind="stable")[:CANDIDATES].tolist():
-        distance = np.abs(answers.renamed[i] - originals[i]).max(axis=-1)  # countries x draws
-        country, draw = (int(k) for k in np.unravel_index(distance.argmax(), distance.shape))
-        people = [person.text for person in renamed.people[i]]
-        if largest[i] and len(found) < MOST_SHOWN and has_clear_names(renamed.texts[i], people, gazetteer):
-            found.append(
-                ChangedText(
-                    place=renamed.gazetteer.country(renamed.countries[country]),
-                    text_id=design.texts.ids[named[i]],
-                    **_render(renamed, i, country, draw),
-                    before=dict(zip(answers.labels, originals[i].tolist(), strict=True)),
-                    after=dict(zip(answers.labels, answers.renamed[i, country, draw].tolist(), strict=True)),
-                )
-            )
-    return found
-
-
-def has_clear_names(text: str, people: Sequence[str], gazetteer: Gazetteer) -> bool:
-    """Whether all are names beyond doubt: not in lower case, unless a list has them ("bae" is no person)."""
-    spans = [match.span() for name in people for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
-    if sort_spans(text, spans, gazetteer)[1]:
-        return False
-    return all(
-        not name.islower() or any(gazetteer.is_first(word) or gazetteer.is_last(word) for word in name.split())
-        for name in people
-    )
-
-
-def show_examples(result: NamesResult) -> Examples | None:
-    """Texts behind findings, then those that changed most; each once, none whose "person" is more likely a word."""
-    shown: dict[str, Example] = {}
-    for group in chain(_list_of_findings(result), _list_of_classifiers(result)):
-        new = [(text_id, example) for text_id, example in group if text_id not in shown]
-        shown |= dict(new[: min(MOST_OF_EACH, MOST_SHOWN - len(shown))])
-    if not shown:
+def draw_deltas(chart_id: str, result: NamesResult, entry: ClassifierReading) -> Chart | None:
+    family = make_delta_family(result, entry)
+    if not entry.has_delta or not family.effects:  # untested numbers are in the table
         return None
-    return Examples(
-        "examples",
-        "Texts whose people were renamed",
-        "Texts behind the findings first, then those whose prediction changed most: extremes, not typical cases.",
-        list(shown.values()),
+    resampled = "texts" if result.settings.names_are == "fixed" else "texts and names"
+    is_judgement = not entry.has_emotions
+    return make_effect_chart(
+        chart_id,
+        family,
+        words=(
+            "names common in",
+            "score higher (kinder)" if is_judgement else "have a higher Δ",
+            "score lower (harsher)" if is_judgement else "have a lower Δ",
+        ),
+        nothing="no country's names stand out, as measured and between names alike",
+        reading="Dot: Δ against the mean of countries, in points (-100 to +100); line: 95 % interval over "
+        f"{resampled}; grey bar: split-half noise floor, what halves of one country's own names differ by. Clear: "
+        "adjusted p < 0.05.",
+        axis="Δ against the mean of countries, points",
+        unit="points",
+        findings=result.findings,
+        more={"floor": "noise_floor", "against_originals": "against_originals.value"},
+        places=1,
+        floor=True,
     )
 
 
-def _list_of_findings(result: NamesResult) -> Iterator[list[tuple[str, Example]]]:
-    gazetteer = load_gazetteer("all")
-    names = {model.name: model.short_name for model in result.models}
-    for finding in result.findings:
-        place = " · ".join(filter(None, [finding.subject, names.get(finding.model, finding.model)]))
-        yield [
-            (each.text_id, _mark(place, each, {each.label: each.before}, {each.label: each.after}))
-            for each in finding.examples
-            if has_clear_names(each.original, each.original_names, gazetteer)
-        ]
+def mark(estimate: Estimate, places: int, times: int = 1) -> str:
+    if estimate.value is None:
+        return NOTHING
+    return signed(times * estimate.value, places) + ("*" if is_marked(estimate) else " ")
 
 
-def _list_of_classifiers(result: NamesResult) -> Iterator[list[tuple[str, Example]]]:
-    for entry in result.classifiers:
-        yield [
-            (each.text_id, _mark(f"{each.place} · {entry.short_name}", each, each.before, each.after))
-            for each in result.examples.get(entry.model, ())
-        ]
+def list_genders(result: NamesResult, entry: ClassifierReading) -> Table:
+    """Women's and men's names, and their difference, the largest first."""
+
+    def judge(row: GenderGap) -> str:
+        words = EVIDENCE_LABELS[grade_evidence(row.difference.p_adjusted)]
+        side = "higher" if (row.difference.value or 0) > 0 else "lower"
+        return f"{words}: women's {side}" if words in DIFFERENCES else words
+
+    return Table(
+        "genders",
+        f"{entry.short_name}: women's and men's names",
+        "Δ against the mean of countries, in points, and the difference with its 95 % interval; p-values are adjusted "
+        "for all countries, together with those of Δ.",
+        [row for row in result.gender_gaps if (row.model, row.subset) == (entry.model, None)],
+        [
+            Column("country", "place", is_text=True),
+            Column("women's\nnames", "women", "+.2f"),
+            Column("men's\nnames", "men", "+.2f"),
+            Column("difference", lambda row: mark(row.difference, 2)),
+            Column("95 %", lambda row: say_bounds(row.difference.low, row.difference.high, 2)),
+            Column("adj. p", lambda row: say_p(row.difference.p_adjusted), keep=2),
+            Column("evidence", judge, on={PAGE}),
+        ],
+        model=entry.model,
+        most={FULL: 24},
+        on=TABLES,
+    )
 
 
-def _mark(place: str, text: ExampleText | ChangedText, before: dict[str, float], after: dict[str, float]) -> Example:
-    return Example(
-        place,
-        mark_names(text.original, text.original_names, "was"),
-        mark_names(text.changed, text.changed_names, "is", text.original_names),
-        [{"label": label, "before": before[label], "after": after[label]} for label in before],
+def list_large_names(result: NamesResult, entry: ClassifierReading) -> Table:
+    """The names that move delta most."""
+    rows = [row for row in result.large_names if row.model == entry.model]
+    more = f" The first {MOST_SINGLE_NAMES}; all are in tables/names.csv." if len(rows) > MOST_SINGLE_NAMES else ""
+    return Table(
+        "single",
+        f"{entry.short_name}: {len(rows):,} of {entry.names_shown or 0:,} names move the score by more than "
+        f"{LARGE:.0f} points",
+        f"Against other names of the same country and gender in the same text; adjusted for all names.{more}",
+        rows[:MOST_SINGLE_NAMES],
+        [
+            Column("name", "name", is_text=True),
+            Column("kind", "kind", is_text=True),
+            Column("countries", lambda row: ", ".join(row.countries), is_text=True),
+            Column("effect,\npoints", "value", "+.1f"),
+            Column("95 %", lambda row: interval(row, 1)),
+            Column("texts", "texts", ",", is_count=True),
+        ],
+        model=entry.model,
+        on=TABLES,
+    )
+
+
+def list_correlations(result: NamesResult, entry: ClassifierReading) -> Table | None:
+    """The paper's Tables 2 to 5 over all countries: correlations of classes with log-perplexity."""
+    counts = result.perplexity
+    rows = [row for row in result.correlations if (row.model, row.place) == (entry.model, None)]
+    if counts is None or not rows:
+        return None
+    return Table(
+        "correlations",
+        f"{entry.short_name}: correlation x 100 with log-perplexity by {counts.lm}, {counts.draws} draws of "
+        f"{counts.texts} texts",
+        "",
+        [row for row in rows if row.over == "originals" or counts.draws >= FEWEST_DRAWS],
+        [
+            Column("class", "label", is_text=True),
+            Column("over", lambda row: OVER.get(row.over) or f"original texts {row.language}".rstrip(), is_text=True),
+            Column("correlation", lambda row: mark(row.correlation, 1, 100)),
+            Column("95 %", lambda row: say_bounds(row.correlation.low, row.correlation.high, 1, 100)),
+        ],
+        model=entry.model,
+        most={FULL: 60},
+        on={FULL},
+        too_few=counts.texts < FEWEST_TEXTS_SHOWN,
     )

@@ -1,4 +1,4 @@
-"""What a names audit says beside its countries: women and men, two scripts, and what may be an artefact.
+"""What a names audit says beside its countries: women and men, and what may be an artefact.
 
 Each caution has a better option; nothing is said where it does not apply.
 """
@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from geobias.audits.names.names_alike import ALIKE, describe_covariates
+from geobias.audits.names.names_alike import ALIKE, describe_held_fixed
 from geobias.audits.names.phrases import name_origin, shorten
 from geobias.audits.names.result import NamesResult
-from geobias.audits.names.rows import FewTexts, GenderGap, NameEffect, ScriptGap
+from geobias.audits.names.rows import FewTexts, GenderGap, NameEffect
 from geobias.measures.single_names import LARGE
 from geobias.report.findings import DIFFERENCES, Finding, Size, format_p, grade_evidence
 from geobias.report.sentences import list_first
@@ -71,45 +71,6 @@ def _say_genders(model: ClassifierFindings, gap: GenderGap) -> str:
     return f"{shorten(larger)} points {model.say_side(larger)} for {first} names, {shorten(smaller)}{side} for {second}"
 
 
-def tell_scripts(model: ClassifierFindings, told: list[Finding]) -> Iterator[Finding]:
-    """Add the country's other script to what is said of it; a caution for every other one whose scripts disagree."""
-    for gap in model.result.scripts:
-        if gap.model == model.entry.model:
-            is_told = _add_sentence(model, told, gap.code, _say_script(model, gap))
-            if not is_told and is_marked(gap.difference):
-                yield _doubt_script(model, gap)
-
-
-def _say_script(model: ClassifierFindings, gap: ScriptGap) -> str:
-    certainty = f" (95 % interval {interval(gap.own_script, 1)})" if gap.own_script.low is not None else ""
-    size = model.say_points(gap.own_script)
-    sentence = f"With {name_origin(gap.place)}, in its own script, it is {size}{certainty}"
-    if gap.difference.p_adjusted is None:
-        return f"{sentence}; whether the scripts differ was not tested."
-    if is_marked(gap.difference):
-        return f"{sentence}: the scripts disagree ({format_p(gap.difference.p_adjusted)})."
-    return f"{sentence}."
-
-
-def _doubt_script(model: ClassifierFindings, gap: ScriptGap) -> Finding:
-    latin = next(row for row in model.result.list_deltas(gap.model) if row.code == gap.code)
-    difference = f"95 % interval {interval(gap.difference, 1)}, {format_p(gap.difference.p_adjusted)}"
-    return make_caution(
-        model,
-        f"{model.name}: Texts with {name_origin(gap.place)} score {model.say_points(latin.against_mean)} than in the "
-        f"mean country in Latin script, and {model.say_points(gap.own_script)} in their own: the scripts disagree "
-        f"(difference: {difference}).",
-        "Few names in another script stand in English texts; the two lists are of different names.",
-        'Audit the country with all its names: geobias.audit_names(..., scripts="all")',
-        question="Is it the country, or the script of its names?",
-        subject=gap.place,
-        code=gap.code,
-        p=gap.difference.p,
-        p_adjusted=gap.difference.p_adjusted,
-        evidence="clear",
-    )
-
-
 def _add_sentence(model: ClassifierFindings, told: list[Finding], code: str, sentence: str) -> bool:
     """Add it to the finding that says that delta of the country with this code stands out, if there is one."""
     for k, each in enumerate(told):
@@ -136,7 +97,6 @@ def list_cautions(
     for model in models:
         yield from _note_perplexity(model)
     yield from _note_shared_names(result, models, names)
-    yield from _doubt_originals(models)
     for model in models:
         yield from _doubt_few_texts(model, told)
 
@@ -193,13 +153,6 @@ def _doubt_country(model: ClassifierFindings) -> Iterator[Finding]:
         code=first.code,
         p_adjusted=None if row is None else row.adjusted.p_adjusted,
     )
-
-
-def describe_held_fixed(result: NamesResult, model: str, label: str | None) -> str:
-    covariates = [row for row in result.covariates if (row.model, row.label) == (model, label)]
-    names, _, left_out = describe_covariates(covariates).partition(";")
-    texts = f"{result.counts.draws} draws of {result.counts.texts_with_names} texts"
-    return f"{names}, {texts}" + (f";{left_out}" if left_out else "")
 
 
 def _note_mirrors(model: ClassifierFindings) -> Iterator[Finding]:
@@ -295,24 +248,6 @@ def _note_shared_names(result: NamesResult, models: Sequence[ClassifierFindings]
             "A gap between countries is smaller the more names they share.",
             f"Compare countries that share few names: {models[0].rerun('--countries US,MA,IN,TR')}",
             model=names,
-        )
-
-
-def _doubt_originals(models: Sequence[ClassifierFindings]) -> Iterator[Finding]:
-    """Delta against the originals without an interval, while that against the mean of countries has one."""
-    doubtful = [
-        model
-        for model in models
-        if model.entry.has_delta and model.ranked and model.ranked[0].against_originals.low is None
-    ]
-    if doubtful:
-        yield make_caution(
-            doubtful[0],
-            f"Δ against the original texts has no interval for {list_first([model.name for model in doubtful])}: it "
-            "rests on a few texts. Read Δ against the mean of countries.",
-            "A number without an interval says nothing about other texts.",
-            f"Use more texts: {doubtful[0].rerun('--texts FILE')}",
-            model=", ".join(model.entry.model for model in doubtful),
         )
 
 

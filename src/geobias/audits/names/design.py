@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from geobias.audits.inputs import (
     split_list,
 )
 from geobias.audits.names.result import FinderSpans, NamesCounts, NamesSettings
-from geobias.checks import HIGHEST_SEED, check_number, check_probability, check_size, describe_choices
+from geobias.checks import HIGHEST_SEED, check_number, check_probability, describe_choices
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import FEWEST_ANSWERS, FEWEST_DRAWS, FEWEST_TEXTS
 from geobias.models.answers import Prompt
@@ -35,11 +35,11 @@ from geobias.models.functions import function_name
 from geobias.models.kinds import read_model_object
 from geobias.models.scorer import Scorer
 from geobias.report.findings import LanguageDoubt
-from geobias.texts.counterfactuals import GENDERS, Counterfactuals
+from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.doubtful_spans import REASONS, DoubtfulSpan, sort_spans
 from geobias.texts.people import Span, find_people
 from geobias.texts.user_texts import Spans, Texts, find_first_copies
-from geobias.world.gazetteer import Gazetteer, is_latin, load_gazetteer, read_gazetteer
+from geobias.world.gazetteer import Gazetteer, load_gazetteer, read_gazetteer
 
 MOST_EXAMPLES = 3  # doubtful names for each reason
 
@@ -75,7 +75,6 @@ class SortedSpans:
             doubtful=doubtful,
             doubtful_by_reason=by_reason,
             examples={reason: [name for name, _ in names[reason].most_common(MOST_EXAMPLES)] for reason in by_reason},
-            texts_with_doubtful_spans=sum(map(bool, self.doubtful)),
         )
 
 
@@ -87,7 +86,6 @@ class NamesDesign:
     rows: Sequence[int] = field(repr=False)  # of the texts among those that were read, copies included
     named: np.ndarray = field(repr=False)  # positions of the texts that name somebody
     counterfactuals: Counterfactuals = field(repr=False)
-    own_scripts: Counterfactuals | None = field(repr=False)  # of countries with names in both scripts
     countries_left_out: tuple[str, ...]  # codes of those with too few names
     finder: str
     finder_spans: SortedSpans | None = field(repr=False)  # None: spans of the user
@@ -131,15 +129,11 @@ class NamesDesign:
     def count(self) -> NamesCounts:
         counterfactuals, spans = self.counterfactuals, self.finder_spans
         persons = [person for row in counterfactuals.people for person in row]
-        genders = [person.gender or "unknown" for person in persons if person.has("first")]
-        return NamesCounts(
-            texts=len(self.texts),
-            rows_without_text=self.texts.left_out,
-            copies=self.texts.copies,
+        return NamesCounts.count(
+            self.texts,
             texts_with_names=len(self.named),
             people=len(persons),
             mentions=sum(len(person.mentions) for person in persons),
-            people_by_gender={gender: genders.count(gender) for gender in (*GENDERS, "unknown")},
             draws=counterfactuals.draws,
             countries=len(counterfactuals.countries),
             finder_spans=None if spans is None else spans.summarise(self.texts.texts),
@@ -206,7 +200,6 @@ def design_names(
         rows=rows,
         named=named,
         counterfactuals=counterfactuals,
-        own_scripts=_rename_in_own_script(counterfactuals) if scripts == "latin" else None,
         countries_left_out=left_out,
         finder=finder or EMBEDDED_FINDER if texts.spans is None else "given spans",
         finder_spans=finder_spans,
@@ -245,22 +238,6 @@ def _find_spans(
         spans = tuple(map(tuple, load_finder(finder)(texts.texts)))
     rows = find_first_copies(texts.texts, spans)
     return texts.drop_copies(rows), rows, [spans[row] for row in rows], doubts
-
-
-def _rename_in_own_script(renamed: Counterfactuals) -> Counterfactuals | None:
-    """The same texts with names that are not in Latin script, of the countries with enough of them; None without any.
-
-    `renamed` has names in Latin script. The second script gets half of the draws, and only for the countries that need
-    it: it costs a few per cent of a run.
-    """
-    gazetteer = replace(renamed.gazetteer, scripts="all").select(lambda name: not is_latin(name))
-    codes = [code for code in renamed.countries if not gazetteer.find_short_lists(code)]
-    draws = min(max(renamed.draws // 2, FEWEST_DRAWS), renamed.draws)
-    if not codes:
-        return None
-    size = len(renamed.texts) * (len(renamed.countries) * renamed.draws + len(codes) * draws)
-    check_size(size, "renamed texts", "Use fewer --draws, --countries or texts (--limit)")
-    return Counterfactuals(renamed.texts, renamed.people, gazetteer, codes, draws=draws, seed=renamed.seed)
 
 
 def _name_model(model: Any) -> str | None:

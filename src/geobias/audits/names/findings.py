@@ -12,12 +12,12 @@ from typing import Any, Final, Literal, TypeVar
 
 from geobias.audits.inputs import describe_copies
 from geobias.audits.limits_and_sources import BUNDLED_TEXTS
-from geobias.audits.names.blocks import choose_examples
-from geobias.audits.names.cautions import list_cautions, tell_genders, tell_scripts
+from geobias.audits.names.cautions import list_cautions, tell_genders
 from geobias.audits.names.design import explain_missing_data
 from geobias.audits.names.names_alike import ALIKE, Explanation, explain
 from geobias.audits.names.phrases import (
     advise_more_data,
+    choose_examples,
     find_direction,
     name_origin,
     name_rates,
@@ -51,8 +51,7 @@ def list_findings(result: NamesResult) -> list[Finding]:
     found += [model.describe_detail(effect) for model, effect in details[:MOST_DETAILS]]
     for model in models:
         tell_genders(model, found)
-    scripts = [caution for model in models for caution in tell_scripts(model, found)]
-    return [*found, *scripts, *list_cautions(result, models, found)]
+    return [*found, *list_cautions(result, models, found)]
 
 
 def rank(effect: CountryEffect) -> tuple[int, float]:

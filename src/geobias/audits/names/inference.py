@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers
-from geobias.audits.names.design import NamesDesign
-from geobias.audits.names.rows import FarthestCountry, FewTexts, NameEffect, NameList, ScriptGap, SmallestEffect
+from geobias.audits.names.rows import FewTexts, NameEffect, NameList, SmallestEffect
 from geobias.files import read_block
-from geobias.measures.arrays import LazyValues, TextValues
+from geobias.measures.arrays import TextValues
 from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
-from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance, LinearMeasure, NameUnits, Values
+from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance, LinearMeasure, Values
 from geobias.measures.estimates import NORMAL_QUANTILE, Estimates
 from geobias.measures.name_blocks import ValueSums
 from geobias.measures.paired_differences import CountedMean, subtract_means
@@ -30,6 +29,7 @@ from geobias.measures.single_names import (
 )
 from geobias.measures.uncertainty import Family, Uncertainty
 from geobias.report.findings import SUGGESTIVE
+from geobias.report.rows import Farthest
 from geobias.texts.counterfactuals import Counterfactuals
 
 MEASURES = ("delta", "delta_from_mean", "kl", "kl_from_mean", "change", "change_from_mean")  # fields of `Change`
@@ -50,31 +50,32 @@ class AnswerSums(NamedTuple):
 
 @dataclass(frozen=True)
 class NamesInference:
-    """Estimates for countries (x labels) by measure, those of `Change`; and what is said of all countries together."""
+    """What is measured over some of the texts, and how sure it is."""
 
-    estimates: dict[str, Estimates]
+    variance: CrossedVariance
+    change: Change
+    genders: Mapping[str, CountedMean]  # delta of women's and of men's names
+    estimates: dict[str, Estimates]  # by the fields of `Change`: countries (x labels)
     families: dict[str, Family]  # empty where nothing can be estimated
     noise_floor: np.ndarray  # countries: split-half noise of delta, 95th percentile
     sums: AnswerSums | None  # None where nothing can be estimated
-    gender_gaps: Estimates | None = None  # countries; None where they cannot be tested
+    gender_gaps: Estimates | None  # countries; None where they cannot be tested
 
     def list_changed_classes(self) -> list[int]:
         """Classes that are predicted more or less often with the names of some country, if only suggestively."""
         p = np.nan_to_num(self.estimates["change_from_mean"].p_adjusted, nan=1.0)
         return np.flatnonzero((p < SUGGESTIVE).any(axis=0)).tolist()
 
-    def list_farthest(self, answers: ClassifierAnswers, countries: Sequence[NameList]) -> list[FarthestCountry]:
+    def list_farthest(self, answers: ClassifierAnswers, countries: Sequence[NameList]) -> list[Farthest]:
         """The country farthest from the mean, with bounds that hold for all countries at once."""
         columns: list[tuple[str, int, str | None]] = [("delta_from_mean", 0, None)]
         columns += [("change_from_mean", k, label) for k, label in enumerate(answers.labels)]
         found = []
-        for name, position, label in columns:
-            effect = self.families[name].largest_effect(position) if self.families else None
-            if effect:
-                country = countries[effect.position]
-                about: dict[str, Any] = {"place": country.place, "code": country.code, **effect._asdict()}
-                del about["position"]
-                found.append(FarthestCountry(model=answers.model.name, label=label, **about))
+        for name, column, label in columns if self.families else ():
+            if effect := self.families[name].largest_effect(column):
+                value, low, high, position = effect
+                about = {"place": countries[position].place, "code": countries[position].code}
+                found.append(Farthest(model=answers.model.name, label=label, value=value, low=low, high=high, **about))
         return found
 
 
@@ -83,9 +84,10 @@ def infer_changes(
     original: np.ndarray,
     change: Change,
     design: CrossedVariance,
-    gender_gaps: tuple[np.ndarray, Uncertainty] | None,
+    genders: Mapping[str, CountedMean],
 ) -> NamesInference:
-    """Attach intervals and p-values to all measures. `gender_gaps` are tested with delta."""
+    """Attach intervals and p-values to all measures. What differs between genders is tested with delta."""
+    gender_gaps = _subtract_genders(genders)
     values: dict[str, np.ndarray] = {name: getattr(change, name) for name in MEASURES}
     sums = _sum_answers(answers, original, design) if design.is_estimable else None
     families = _make_families(answers, original, values, design, sums, gender_gaps) if sums else {}
@@ -93,6 +95,9 @@ def infer_changes(
     if sums and not design.names_fixed and not np.isnan(change.delta).all():
         noise_floor = design.noise_floor(sums.delta)
     return NamesInference(
+        design,
+        change,
+        genders,
         {name: _estimate(name, value, families.get(name)) for name, value in values.items()},
         families,
         noise_floor,
@@ -205,7 +210,7 @@ def average_genders(designs: Mapping[str, CrossedVariance], deltas: TextValues) 
     }
 
 
-def subtract_genders(means: Mapping[str, CountedMean]) -> tuple[np.ndarray, Uncertainty] | None:
+def _subtract_genders(means: Mapping[str, CountedMean]) -> tuple[np.ndarray, Uncertainty] | None:
     """Women's names minus men's; None where it cannot be tested."""
     if len(means) < 2:
         return None
@@ -213,14 +218,12 @@ def subtract_genders(means: Mapping[str, CountedMean]) -> tuple[np.ndarray, Unce
     return gaps if gaps[1].is_known else None
 
 
-def find_smallest_effects(
-    answers: ClassifierAnswers, design: CrossedVariance, inference: NamesInference
-) -> list[SmallestEffect]:
+def find_smallest_effects(answers: ClassifierAnswers, inference: NamesInference) -> list[SmallestEffect]:
     """The difference from the mean of countries that is detected with 80 % power, given the variances of this run.
 
     The changes of all classes are tested together, and linearised as if no country differed.
     """
-    sums = inference.sums
+    sums, design = inference.sums, inference.variance
     if sums is None or design.countries < 2:
         return []
 
@@ -272,40 +275,6 @@ def find_few_texts(
         )
         for c, country in enumerate(countries)
         if abs(skewness[c]) > MOST_SKEWED and np.abs(contributions[:, c]).any()
-    ]
-
-
-def measure_scripts(
-    design: NamesDesign, answers: ClassifierAnswers, latin: CrossedVariance, sums: AnswerSums
-) -> list[ScriptGap]:
-    """Delta of names in their own script, against the mean of countries and against the country's `latin` names."""
-    renamed, values = design.own_scripts, answers.own_scripts
-    if renamed is None or values is None:
-        return []
-    counted = np.repeat((latin.draws_per_text > 0)[:, None], renamed.draws, axis=1)
-    names = NameUnits(*renamed.name_units())
-    own = CrossedVariance(names, renamed.shape, counted, names_fixed=latin.names_fixed)
-    original, own_answers = answers.original[design.named], replace(answers, renamed=values)
-    deltas = own.summarise(LazyValues(lambda texts: delta_values(own_answers, original, texts)))
-    all_codes = list(design.counterfactuals.countries)
-    rows = [all_codes.index(code) for code in renamed.countries]
-    of_own = CountedMean(own, deltas, np.eye(own.countries))
-    of_mean = np.full((own.countries, latin.countries), 1 / latin.countries)
-    contrasts = [
-        subtract_means(of_own, CountedMean(latin, sums.delta, coefficients))
-        for coefficients in (of_mean, np.eye(latin.countries)[rows])
-    ]
-    family = Family([value for value, _ in contrasts], [uncertainty for _, uncertainty in contrasts])
-    return [
-        ScriptGap(
-            model=answers.model.name,
-            place=renamed.gazetteer.country(code),
-            code=code,
-            renamed_texts=own.total,
-            own_script=family.estimates(0).at(c),
-            difference=family.estimates(1).at(c),
-        )
-        for c, code in enumerate(renamed.countries)
     ]
 
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.doubts import list_constant_answers
-from geobias.audits.names.answers import ClassifierAnswers, count_perplexities, measure_correlations
-from geobias.audits.names.blocks import list_changed_texts
+from geobias.audits.names.answers import ClassifierAnswers, measure_correlations
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.inference import (
     MEN,
@@ -27,9 +26,7 @@ from geobias.audits.names.inference import (
     find_few_texts,
     find_smallest_effects,
     infer_changes,
-    measure_scripts,
     measure_single_names,
-    subtract_genders,
 )
 from geobias.audits.names.names_alike import (
     Comparison,
@@ -43,7 +40,7 @@ from geobias.audits.names.result import ClassifierReading, NamesResult
 from geobias.audits.names.rows import DELTA, ClassEffect, DeltaEffect, GenderGap, NameList
 from geobias.files import read_block
 from geobias.measures.arrays import LazyValues
-from geobias.measures.change import Change, change_by_country, error_rates, hide_rare_changes, predict_classes
+from geobias.measures.change import change_by_country, error_rates, hide_rare_changes, predict_classes
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, SIGNIFICANT, Estimate, find_standing_out
 from geobias.measures.paired_differences import CountedMean
@@ -74,9 +71,8 @@ def measure_names(design: NamesDesign, answers: tuple[ClassifierAnswers, ...]) -
         settings=design.settings_for([classifier.model.name for classifier in answers]),
         models=_list_once(models),
         counts=design.count(),
-        perplexity=count_perplexities(perplexities) if perplexities else None,
+        perplexity=perplexities.counts if perplexities else None,
         name_lists=countries,
-        examples={classifier.model.name: list_changed_texts(design, classifier) for classifier in answers},
         **rows,
         constant_answers=list_constant_answers(
             {classifier.model.name: (classifier.original, classifier.renamed) for classifier in answers}
@@ -112,7 +108,7 @@ def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> Iter
     """Rows over all texts, then over the texts of each subset."""
     design, model = renaming.design, answers.model.name
     part = _infer_part(renaming, answers, np.ones(len(design.texts), dtype=bool))
-    variance, inference = part.variance, part.inference
+    variance = part.variance
     comparisons: dict[str | None, Comparison] = {}
     single = None
     if variance.text_count >= FEWEST_TEXTS_SHOWN:
@@ -130,25 +126,19 @@ def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> Iter
         "classifiers",
         [
             ClassifierReading(
-                model=model,
-                labels=list(answers.labels),
-                multi_label=answers.multi_label,
-                threshold=answers.threshold,
+                **answers.describe(),
                 positive=[answers.labels[k] for k in answers.positive],
                 negative=[answers.labels[k] for k in answers.negative],
-                **vars(answers.counts),
-                notes=list(answers.notes),
                 names_shown=len(single.effects) if single else None,
                 names_tested=single.tested if single else None,
                 share_of_large_names=single.share_of_large if single else None,
             )
         ],
     )
-    yield "farthest", inference.list_farthest(answers, renaming.countries)
-    yield "smallest_effects", find_smallest_effects(answers, variance, inference)
-    if answers.has_delta and inference.sums:
-        yield "few_texts", find_few_texts(model, renaming.countries, variance, inference.sums)
-        yield "scripts", measure_scripts(design, answers, variance, inference.sums)
+    yield "farthest", part.list_farthest(answers, renaming.countries)
+    yield "smallest_effects", find_smallest_effects(answers, part)
+    if answers.has_delta and part.sums:
+        yield "few_texts", find_few_texts(model, renaming.countries, variance, part.sums)
     if answers.perplexities:
         yield "correlations", list(measure_correlations(design, renaming.countries, answers, answers.perplexities))
     yield from _list_rows(renaming, answers, part, None, comparisons)
@@ -170,23 +160,12 @@ def _list_subsets(design: NamesDesign) -> Iterator[tuple[str, np.ndarray]]:
             yield f"{column} {value}", np.array(values) == value
 
 
-@dataclass(frozen=True)
-class _Part:
-    """What is measured over some of the texts."""
-
-    variance: CrossedVariance
-    change: Change
-    inference: NamesInference
-    genders: dict[str, CountedMean]
-    in_subset: np.ndarray
-
-
-def _infer_part(renaming: _Renaming, answers: ClassifierAnswers, in_subset: np.ndarray) -> _Part:
+def _infer_part(renaming: _Renaming, answers: ClassifierAnswers, in_subset: np.ndarray) -> NamesInference:
     design = renaming.design
     original = answers.original[design.named]
     counted = np.repeat(in_subset[design.named][:, None], design.counterfactuals.draws, axis=1)
     variance = renaming.crossed_variance(counted)
-    genders = {}
+    genders: dict[str, CountedMean] = {}
     if answers.has_delta:
         designs = {gender: renaming.crossed_variance(counted & (renaming.genders == gender)) for gender in GENDERS}
         genders = average_genders(designs, make_deltas(design, answers))
@@ -200,11 +179,12 @@ def _infer_part(renaming: _Renaming, answers: ClassifierAnswers, in_subset: np.n
         multi_label=answers.multi_label,
     )
     change = hide_rare_changes(change, texts=variance.text_count)
-    inference = infer_changes(answers, original, change, variance, subtract_genders(genders))
-    return _Part(variance, change, inference, genders, in_subset)
+    return infer_changes(answers, original, change, variance, genders)
 
 
-def _compare_alike(renaming: _Renaming, answers: ClassifierAnswers, part: _Part) -> dict[str | None, Comparison]:
+def _compare_alike(
+    renaming: _Renaming, answers: ClassifierAnswers, part: NamesInference
+) -> dict[str | None, Comparison]:
     """Of delta (None), and of the classes that differ between countries."""
     covariates = list_covariates(renaming.design.counterfactuals, renaming.name_units, answers.name_tokens)
 
@@ -214,7 +194,7 @@ def _compare_alike(renaming: _Renaming, answers: ClassifierAnswers, part: _Part)
     values: dict[str | None, LazyValues] = {}
     if answers.has_delta:
         values[None] = make_deltas(renaming.design, answers)
-    for k in part.inference.list_changed_classes():
+    for k in part.list_changed_classes():
         values[answers.labels[k]] = LazyValues(partial(predict, k))
     return {
         label: compare_alike(
@@ -232,12 +212,12 @@ def _compare_alike(renaming: _Renaming, answers: ClassifierAnswers, part: _Part)
 def _list_rows(
     renaming: _Renaming,
     answers: ClassifierAnswers,
-    part: _Part,
+    part: NamesInference,
     subset: str | None,
     comparisons: dict[str | None, Comparison],
 ) -> Iterator[tuple[str, list[Any]]]:
     """The rows that subsets have, too."""
-    change, estimates, countries = part.change, part.inference.estimates, renaming.countries
+    change, estimates, countries = part.change, part.estimates, renaming.countries
     about: dict[str, Any] = {"model": answers.model.name, "subset": subset}
     shared = [
         about | {"place": each.place, "code": each.code, "renamed_texts": part.variance.total} for each in countries
@@ -255,7 +235,7 @@ def _list_rows(
                 against_originals=estimates["delta"].at(c),
                 kl=estimates["kl"].at(c),
                 kl_from_mean=estimates["kl_from_mean"].at(c),
-                noise_floor=number(part.inference.noise_floor[c]),
+                noise_floor=number(part.noise_floor[c]),
             )
             for c in range(len(countries))
         ],
@@ -307,12 +287,12 @@ def _tell_countries(
     return told
 
 
-def _measure_errors(renaming: _Renaming, answers: ClassifierAnswers, part: _Part) -> dict[str, np.ndarray]:
+def _measure_errors(renaming: _Renaming, answers: ClassifierAnswers, part: NamesInference) -> dict[str, np.ndarray]:
     """Countries x labels, by the fields of a row; none without true labels."""
     if answers.truth is None:
         return {}
     named = renaming.design.named
-    rows = named[part.in_subset[named]]
+    rows = named[part.variance.draws_per_text > 0]
     counted, original = np.ones((len(rows), 1), dtype=bool), answers.original[rows][:, None, None]
     before = error_rates(answers.truth[rows], original, counted=counted, threshold=answers.threshold)
     after = error_rates(
@@ -328,9 +308,11 @@ def _pick(arrays: dict[str, np.ndarray], country: int, label: int) -> dict[str, 
     return {name: number(values[country, label]) for name, values in arrays.items()}
 
 
-def _list_gender_gaps(countries: Sequence[NameList], part: _Part, about: dict[str, Any]) -> Iterator[GenderGap]:
+def _list_gender_gaps(
+    countries: Sequence[NameList], part: NamesInference, about: dict[str, Any]
+) -> Iterator[GenderGap]:
     """The largest first."""
-    estimates = part.inference.gender_gaps
+    estimates = part.gender_gaps
     if estimates is None:
         return
     gaps = [estimates.at(c) for c in range(len(countries))]

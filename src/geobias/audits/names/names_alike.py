@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from geobias.report.tables import is_marked, listed
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person
 from geobias.world.gazetteer import load_name_counts
+
+if TYPE_CHECKING:
+    from geobias.audits.names.result import NamesResult
 
 TOKENS: Final = "tokens"
 CHARACTERS: Final = "characters"
@@ -231,7 +234,6 @@ def list_names(renamed: Counterfactuals, units: NameUnits) -> list[NameList]:
             code=code,
             **{kind: len(gazetteer.names(code, kind)) for kind in gazetteer.kinds},
             shared=sum(owners[key] > 1 for key in lists[c]),
-            sharing_countries=sum(bool(lists[c] & other) for d, other in enumerate(lists) if d != c),
             renamed_texts_with_shared=float(with_shared[c] / (texts * draws)),
         )
         for c, code in enumerate(renamed.countries)
@@ -317,3 +319,10 @@ def describe_covariates(covariates: Sequence[Covariate]) -> str:
     """What is held fixed, and what is not and why."""
     names = listed([each.name for each in covariates if each.slope] or ["nothing"])
     return names + "".join(f"; without {each.name}: {each.left_out}" for each in covariates if each.left_out)
+
+
+def describe_held_fixed(result: NamesResult, model: str, label: str | None) -> str:
+    covariates = [row for row in result.covariates if (row.model, row.label) == (model, label)]
+    names, _, left_out = describe_covariates(covariates).partition(";")
+    texts = f"{result.counts.draws} draws of {result.counts.texts_with_names} texts"
+    return f"{names}, {texts}" + (f";{left_out}" if left_out else "")

@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from statistics import median
+from functools import partial
 from typing import Final
 
-from geobias.audits.inputs import describe_copies, list_copies
-from geobias.audits.names import tables
-from geobias.audits.names.blocks import draw_alike_chart, draw_correlation_chart, draw_heat_map, show_examples
-from geobias.audits.names.cautions import describe_held_fixed
-from geobias.audits.names.headline import say_headline
-from geobias.audits.names.result import ClassifierReading, FinderSpans, NamesResult, make_delta_family, make_families
+from geobias.audits.inputs import describe_copies
+from geobias.audits.names.blocks import (
+    draw_alike_chart,
+    draw_correlation_chart,
+    draw_deltas,
+    draw_heat_map,
+    list_correlations,
+    list_genders,
+    list_large_names,
+    mark,
+)
+from geobias.audits.names.findings import rank
+from geobias.audits.names.headline import draw_scale, say_headline
+from geobias.audits.names.phrases import describe_spans, list_full_notes, list_omissions
+from geobias.audits.names.result import ClassifierReading, NamesResult, make_delta_family, make_families
+from geobias.audits.names.rows import ClassEffect, CountryEffect, NamesAlike
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
-from geobias.measures.correlation import FEWEST_DRAWS
-from geobias.measures.estimates import Estimate
-from geobias.models.finders import EMBEDDED_FINDER
-from geobias.report.declarations import ByModel, Report, ReportBlock, Table, say_left_out
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate, find_standing_out
+from geobias.report.declarations import (
+    ALL_TABLES,
+    CARD,
+    FULL,
+    TABLES,
+    TERMINAL,
+    ByModel,
+    Column,
+    Report,
+    ReportBlock,
+    Table,
+    estimate_columns,
+    say_bounds,
+    say_evidence,
+    say_p,
+)
+from geobias.report.model_findings import Family
 from geobias.report.number_tree import (
     ANY_NUMBER,
     NOT_NEGATIVE,
@@ -27,10 +51,9 @@ from geobias.report.number_tree import (
     tree_number,
     worst_number,
 )
-from geobias.report.page.bars import make_scale_chart
 from geobias.report.page.blocks import CardText, Chart
-from geobias.report.page.effect_blocks import make_effect_chart
-from geobias.report.tables import is_marked, listed
+from geobias.report.rows import Farthest
+from geobias.report.tables import MARKED_COLUMN, NOTHING, TOO_FEW, interval, is_marked, listed, signed
 
 __all__ = ["list_gate_numbers", "make_report", "overlay_runs", "say_headline"]
 
@@ -41,29 +64,25 @@ MEANING = (
     "intervals are over texts and names (docs/statistics.md). It describes the models and lists of common names, not "
     "people: names cross borders."
 )
-MOST_SHORT_LISTS: Final = 8
-REASONS_COUNTED: Final = 2  # in the short line on the finder
-EMBEDDED_PRECISION: Final = (
-    0.81  # on the held-out marked texts, doubtful spans dropped: recipes/entities/evaluate_spans.py
-)
+NONE_BEFORE: Final = "none before"
+MOST: Final = {FULL: 24}  # countries: of more both ends
 DrawChart = Callable[[str, NamesResult, ClassifierReading], Chart | None]
+MakeTable = Callable[[NamesResult, ClassifierReading], Table | None]
 
 
 def make_report(result: NamesResult) -> Report:
     entries, counts, settings = result.classifiers, result.counts, result.settings
     copies = describe_copies(counts.texts, counts.copies)
-    examples = show_examples(result)
     blocks: list[ReportBlock] = [
-        *_choose(result, "delta", _draw_deltas),
+        *_choose(result, "delta", draw_deltas),
         *_choose(result, "heat", draw_heat_map),
-        *(tables.list_countries(result, entry, None) for entry in entries),
+        *(_list_countries(result, entry, None) for entry in entries),
         *_list_tables(result),
-        *([examples] if examples else []),
         *_choose(result, "rarity", draw_alike_chart),
         *_choose(result, "correlations", draw_correlation_chart),
-        *_choose(result, "scale", _draw_scale),
-        tables.list_classifiers(result),
-        tables.list_farthest(result),
+        *_choose(result, "scale", draw_scale),
+        _list_classifiers(result),
+        _list_farthest(result),
     ]
     has_one = len(entries) == 1 and any(family.effects for family in make_families(result, entries[0]))
     without_names = counts.texts - counts.texts_with_names
@@ -74,13 +93,13 @@ def make_report(result: NamesResult) -> Report:
         title="Names: the same texts, with people from elsewhere",
         lead="Any renaming changes a text a little, so what sets countries apart is measured against the mean of all.",
         blocks=blocks,
-        summary=("countries" if entries[0].has_delta else "class_gaps") if has_one else "classifiers",
+        summary="countries" if has_one and entries[0].has_delta else "classifiers",
         model_noun="Classifier",
         notes=[
             *([f"{without_names:,} texts name nobody and are excluded."] if without_names else []),
-            *_list_omissions(result),
+            *list_omissions(result),
         ],
-        full_notes=list(_list_full_notes(result)),
+        full_notes=list(list_full_notes(result)),
         summary_note=describe_spans(counts.finder_spans, settings.finder, settings.doubtful, is_short=True),
         meaning=MEANING,
         cards={
@@ -92,16 +111,15 @@ def make_report(result: NamesResult) -> Report:
 def _list_tables(result: NamesResult) -> Iterator[Table]:
     """Those of one id together: the page lets the reader choose the classifier."""
     entries = result.classifiers
-    for make in (tables.list_genders, tables.list_scripts, tables.list_large_names, tables.list_correlations):
-        yield from (table for entry in entries if (table := make(result, entry)))
+    makers: list[MakeTable] = [list_genders, list_large_names, list_correlations]
+    for make in makers:
+        yield from (table for entry in entries if (table := make(result, entry)) and table.rows)
     for entry in entries:
-        if not entry.has_delta:
-            yield tables.list_class_gaps(result, entry)
-        yield from tables.list_classes(result, entry, None)
+        yield from _list_classes(result, entry, None)
         for subset in result.list_subsets():
             if any(row.renamed_texts for row in result.list_deltas(entry.model, subset)):
-                yield tables.list_countries(result, entry, subset)
-                yield from tables.list_classes(result, entry, subset)
+                yield _list_countries(result, entry, subset)
+                yield from _list_classes(result, entry, subset)
 
 
 def _choose(result: NamesResult, key: str, draw: DrawChart) -> list[ByModel]:
@@ -109,156 +127,6 @@ def _choose(result: NamesResult, key: str, draw: DrawChart) -> list[ByModel]:
     charts = {entry.model: draw(f"{key}-{n}", result, entry) for n, entry in enumerate(result.classifiers)}
     drawn = {model: chart for model, chart in charts.items() if chart}
     return [ByModel(drawn)] if drawn else []
-
-
-def _draw_deltas(chart_id: str, result: NamesResult, entry: ClassifierReading) -> Chart | None:
-    family = make_delta_family(result, entry)
-    if not entry.has_delta or not family.effects:  # untested numbers are in the table
-        return None
-    resampled = "texts" if result.settings.names_are == "fixed" else "texts and names"
-    is_judgement = not entry.has_emotions
-    return make_effect_chart(
-        chart_id,
-        family,
-        words=(
-            "names common in",
-            "score higher (kinder)" if is_judgement else "have a higher Δ",
-            "score lower (harsher)" if is_judgement else "have a lower Δ",
-        ),
-        nothing="no country's names stand out, as measured and between names alike",
-        reading="Dot: Δ against the mean of countries, in points (-100 to +100); line: 95 % interval over "
-        f"{resampled}; grey bar: split-half noise floor, what halves of one country's own names differ by. Clear: "
-        "adjusted p < 0.05.",
-        axis="Δ against the mean of countries, points",
-        unit="points",
-        findings=result.findings,
-        more={"floor": "noise_floor", "against_originals": "against_originals.value"},
-        places=1,
-        floor=True,
-    )
-
-
-def _draw_scale(chart_id: str, result: NamesResult, entry: ClassifierReading) -> Chart | None:
-    family = make_delta_family(result, entry)
-    if not entry.has_delta or not family.effects or family.first.p_adjusted is None:
-        return None
-    floors = [row.noise_floor for row in result.list_deltas(entry.model) if row.noise_floor is not None]
-    renamed = [abs(row.against_originals.value) for row in family.effects if row.against_originals.value is not None]
-    key = entry.model, None
-    smallest = next((row.value for row in result.smallest_effects if (row.model, row.label) == key), None)
-    return make_scale_chart(
-        chart_id,
-        family,
-        title="Average change, in points on the scale from -100 to +100",
-        found="Names from {}, against the average country's",
-        changes={
-            "Two halves of one country's own names": median(floors) if floors else None,
-            "Any other names instead of the original ones": median(renamed) if renamed else None,
-        },
-        smallest=smallest,
-    )
-
-
-def _list_omissions(result: NamesResult) -> Iterator[str]:
-    """What was doubtful, left out, cut or read by a guess."""
-    counts, settings = result.counts, result.settings
-    if counts.finder_spans:
-        yield describe_spans(counts.finder_spans, settings.finder, settings.doubtful)
-    if counts.rows_without_text:
-        yield f"Rows without a text in the files, left out: {counts.rows_without_text:,}."
-    yield from list_copies(counts.copies)
-    number = len(counts.countries_left_out)
-    yield from say_left_out(f"{number} countries with too few names in this script", counts.countries_left_out)
-    for entry in result.classifiers:
-        if entry.texts_cut or entry.renamed_texts_cut:
-            yield (
-                f"{entry.model}: truncated to the model's maximum length: {entry.texts_cut:,} texts and "
-                f"{entry.renamed_texts_cut:,} renamed versions."
-            )
-        yield from (f"{entry.model}: {note}" for note in entry.notes)
-
-
-def describe_spans(spans: FinderSpans | None, finder: str, treatment: str | None, *, is_short: bool = False) -> str:
-    """How many names were marked, how many of them are doubtful, and why; in a short line without examples."""
-    if spans is None:
-        return ""
-    is_measured = finder == EMBEDDED_FINDER and treatment == "drop"
-    remark = f" About {1 - EMBEDDED_PRECISION:.0%} of the others are no people either." if is_measured else ""
-    if not spans.doubtful:
-        return f"Finder: {spans.total:,} names, none doubtful.{remark}"
-    by_reason = sorted(spans.doubtful_by_reason.items(), key=lambda item: -item[1])
-    shown = by_reason[: REASONS_COUNTED if is_short else None]
-    reasons = [f"{reason} {count:,}{'' if is_short else _list_names(spans, reason)}" for reason, count in shown]
-    others = spans.doubtful - sum(count for _, count in shown)
-    reasons += [f"other reasons {others:,}"] if others else []
-    consequence = "renamed" if treatment == "keep" else "not renamed"
-    return (
-        f"Finder: {spans.total:,} names, {spans.doubtful:,} doubtful and {consequence}: {'; '.join(reasons)}.{remark}"
-    )
-
-
-def _list_names(spans: FinderSpans, reason: str) -> str:
-    """The most frequent names in brackets; none in a copy of a run without its texts."""
-    names = spans.examples.get(reason)
-    return f" ({', '.join(names)})" if names else ""
-
-
-def _list_full_notes(result: NamesResult) -> Iterator[str]:
-    """What was scored, and what could not be compared."""
-    counts = result.counts
-    yield (
-        f"{counts.texts:,} texts{describe_copies(counts.texts, counts.copies)}, {counts.texts_with_names:,} of them "
-        f"with names: {counts.people:,} in all, in {counts.mentions:,} mentions; {counts.countries} countries x "
-        f"{counts.draws} draws."
-    )
-    short = [f"{row.place} ({row.shortest})" for row in result.name_lists if row.shortest < counts.draws]
-    if short:
-        more = f" and {len(short) - MOST_SHORT_LISTS} more" if len(short) > MOST_SHORT_LISTS else ""
-        yield f"With fewer names than draws, so that names recur: {', '.join(short[:MOST_SHORT_LISTS])}{more}."
-    empty = [
-        subset
-        for subset in result.list_subsets()
-        if not any(row.renamed_texts for row in result.effects if row.subset == subset)
-    ]
-    if empty:
-        yield f"Nobody is named in the texts of: {', '.join(empty)}."
-    for entry in result.classifiers:
-        yield from (f"{entry.model}: {note}" for note in _list_classifier_notes(result, entry))
-    yield from _list_perplexity_notes(result)
-
-
-def _list_classifier_notes(result: NamesResult, entry: ClassifierReading) -> Iterator[str]:
-    if not entry.has_delta:
-        yield "no Δ, since its labels do not tell good from bad; name them with --positive and --negative."
-    never = list(dict.fromkeys(row.label for row in result.list_classes(entry.model) if not row.before))
-    if never:
-        yield f"never predicted on the original texts, so without a change: {', '.join(never)}."
-    floors = [row.noise_floor for row in result.list_deltas(entry.model) if row.noise_floor is not None]
-    if floors:
-        yield (
-            f"split-half noise floor of Δ (what a country's names differ by among themselves): {min(floors):.2f} to "
-            f"{max(floors):.2f} points."
-        )
-    if any(row.model == entry.model for row in result.covariates):
-        yield f"country or name? Held fixed: {describe_held_fixed(result, entry.model, None)}."
-
-
-def _list_perplexity_notes(result: NamesResult) -> Iterator[str]:
-    counts = result.perplexity
-    if counts is None:
-        return
-    if counts.draws < FEWEST_DRAWS:
-        yield f"No local correlations: they need perplexities of {FEWEST_DRAWS} draws or more."
-    constant = max((row.texts_without_variance or 0 for row in result.correlations), default=0)
-    if constant and counts.draws >= FEWEST_DRAWS:
-        yield f"Up to {constant:,} texts a country do not vary between draws, and have no local correlation."
-    if counts.texts_cut:
-        yield f"{counts.lm}: truncated to the model's maximum length: {counts.texts_cut:,} texts."
-    for language in counts.languages_refused:
-        yield (
-            f"{counts.lm} does not know {counts.unknown_tokens[language]:.0%} of the tokens of "
-            f"{language or 'the texts'}: its perplexity means nothing there and was refused."
-        )
 
 
 def list_gate_numbers(result: NamesResult) -> Iterator[GateNumber]:
@@ -293,6 +161,161 @@ def list_gate_numbers(result: NamesResult) -> Iterator[GateNumber]:
             yield from list_measure((model, ("change",), (label,)), label, estimates, ANY_NUMBER)
         for name, row in zip(names, deltas, strict=True):
             yield GateNumber((model, ("kl",), name), tree_number(row.kl_from_mean, NOT_NEGATIVE).absolute())
+
+
+def _effect_columns(heading: str, places: int, family: Family[CountryEffect]) -> list[Column]:
+    value, bounds, *_ = estimate_columns(heading, places, family.valence)
+    return [
+        value,
+        bounds,
+        Column("adj. p", lambda row: say_p(row.p_adjusted), keep=2),
+        Column("evidence", partial(say_evidence, valence=family.valence), keep=2),
+    ]
+
+
+def _list_countries(result: NamesResult, entry: ClassifierReading, subset: str | None) -> Table:
+    """The paper's Table 1 by country: delta; KL where the labels do not tell good from bad."""
+    rows, alike = result.list_deltas(entry.model, subset), dict[str | None, NamesAlike]()
+    if subset is None:
+        alike = {row.code: row for row in result.names_alike if (row.model, row.label) == (entry.model, None)}
+    if entry.has_delta:
+        title = "Δ against the mean of countries, points"
+        columns = _effect_columns("Δ", 2, make_delta_family(result, entry))
+        columns.append(Column("against\noriginals", lambda row: mark(row.against_originals, 2), on={FULL}, keep=2))
+    else:
+        title = "divergence of predictions from the mean of countries, nats"
+        columns = [
+            Column("KL from\nthe mean", "kl_from_mean.value", ".4f"),
+            Column("95 %", lambda row: say_bounds(row.kl_from_mean.low, row.kl_from_mean.high, 4, sign=False)),
+        ]
+    if alike:
+        columns.append(Column("Δ, names\nalike", lambda row: mark(alike[row.code].adjusted, 2), on=TABLES))
+        columns.append(Column("95 %", lambda row: interval(alike[row.code].adjusted, 1), on={FULL}, keep=3))
+    texts = rows[0].renamed_texts / result.counts.draws
+    return Table(
+        f"countries-{subset}" if subset else "countries",
+        f"{_name_part(entry, subset)}: {title}",
+        "Against the mean of countries, with a 95 % interval; p-values are adjusted for all countries. Names alike are "
+        "of equal length, spelling and frequency.",
+        sorted(rows, key=lambda row: -row.value),
+        [
+            Column("country", "place", is_text=True),
+            *columns,
+            Column("KL", "kl.value", ".4f", on={FULL}, keep=3),
+            Column("renamed\ntexts", "renamed_texts", ",", on=TABLES, keep=3, is_count=True),
+        ],
+        model=entry.model,
+        most=MOST,
+        on={FULL} if subset else ALL_TABLES if entry.has_delta else TABLES,
+        too_few=texts < FEWEST_TEXTS_SHOWN,
+    )
+
+
+def _list_classes(result: NamesResult, entry: ClassifierReading, subset: str | None) -> Iterator[Table]:
+    """For every class: its predictions, and with true labels its errors."""
+    for label in entry.labels:
+        rows = [row for row in result.list_classes(entry.model, subset) if row.label == label]
+        title = f"{_name_part(entry, subset)}: predictions of {label}, per cent more or fewer"
+        columns = [
+            Column("country", "place", is_text=True),
+            Column("against\nthe mean", lambda row: _say_change(row, row.against_mean, row.changed_texts_from_mean)),
+            Column("95 %", lambda row: say_bounds(row.against_mean.low, row.against_mean.high, 1)),
+            Column("adj. p", lambda row: say_p(row.p_adjusted), keep=2),
+            Column("against\noriginals", lambda row: _say_change(row, row.against_originals, row.changed_texts)),
+            Column("before", "before", ",", keep=3, is_count=True),
+            Column("after", "after", ",", keep=3, is_count=True),
+        ]
+        if any(row.false_positive is not None or row.false_negative is not None for row in rows):
+            rates = rows[0].original_false_positive, rows[0].original_false_negative
+            title += f"; original texts: false + {_percent(rates[0])} %, false - {_percent(rates[1])} %"
+            columns.append(Column("false +", lambda row: _percent(row.false_positive)))
+            columns.append(Column("false -", lambda row: _percent(row.false_negative)))
+        yield Table(
+            f"classes-{subset or ''}-{label}",
+            title,
+            "",
+            sorted(rows, key=lambda row: -row.value),
+            columns,
+            model=entry.model,
+            most=MOST,
+            on={FULL},
+        )
+
+
+def _say_change(row: ClassEffect, estimate: Estimate, changed_texts: int) -> str:
+    if estimate.value is not None:
+        return mark(estimate, 1)
+    return TOO_FEW if changed_texts and row.before else NONE_BEFORE if not row.before else NOTHING
+
+
+def _percent(share: float | None) -> str:
+    return NOTHING if share is None else f"{100 * share:.1f}"
+
+
+def _list_classifiers(result: NamesResult) -> Table:
+    """The largest gap of each: below the findings on several."""
+    ranked: dict[str, list[CountryEffect]] = {
+        entry.model: sorted((row for family in make_families(result, entry) for row in family.effects), key=rank)
+        for entry in result.classifiers
+    }
+
+    def show_first(show: Callable[[CountryEffect], str], entry: ClassifierReading) -> str:
+        return show(ranked[entry.model][0]) if ranked[entry.model] else NOTHING
+
+    def show_gap(row: CountryEffect) -> str:
+        return signed(row.value, 1) + (f" % {row.label}" if row.of_class else "")
+
+    def count(entry: ClassifierReading) -> str:
+        effects = ranked[entry.model]
+        return f"{sum(each.stands_out for each in effects)} of {len(effects)}" if effects else "not testable"
+
+    unit = ", points" if all(entry.has_delta for entry in result.classifiers) else ""
+    return Table(
+        "classifiers",
+        f"Largest gap from the mean of countries{unit}",
+        "",
+        result.classifiers,
+        [
+            Column("classifier", "short_name", is_text=True),
+            Column("gap", partial(show_first, show_gap)),
+            Column("country", partial(show_first, lambda row: row.place), is_text=True),
+            Column("95 %", partial(show_first, lambda row: interval(row.estimate, 1)), keep=2),
+            Column("adj. p", partial(show_first, lambda row: say_p(row.p_adjusted))),
+            Column("stand out", count, keep=3),
+        ],
+        on={TERMINAL},
+    )
+
+
+def _list_farthest(result: NamesResult) -> Table:
+    """Of a model card: delta of the classifiers that have one, of the others every class."""
+    has_delta = {entry.model: entry.has_delta for entry in result.classifiers}
+
+    def count(row: Farthest) -> str:
+        effects: Sequence[CountryEffect] = result.list_deltas(row.model)
+        if row.label is not None:
+            effects = [each for each in result.list_classes(row.model) if each.label == row.label]
+        return f"{sum(find_standing_out([each.against_mean for each in effects]))} of {len(effects)}"
+
+    return Table(
+        "farthest",
+        "Farthest from the mean of countries",
+        "",
+        [row for row in result.farthest if (row.label is None) == has_delta[row.model]],
+        [
+            Column("Classifier", "model", is_text=True),
+            Column("Measure", lambda row: "Δ, points" if row.label is None else f"predictions of {row.label}, %"),
+            Column("Farthest from the mean of countries", "value", ".1f"),
+            Column("95 %, all countries at once", lambda row: say_bounds(row.low, row.high, 1, sign=False)),
+            Column("Country", "place", is_text=True),
+            Column(MARKED_COLUMN.format("Countries"), count),
+        ],
+        on={CARD},
+    )
+
+
+def _name_part(entry: ClassifierReading, subset: str | None) -> str:
+    return entry.short_name + (f", {subset}" if subset else "")
 
 
 def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:

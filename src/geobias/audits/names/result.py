@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from geobias.audits.inputs import TextsSettings, describe_copies
-from geobias.audits.labels import is_emotion, label_tone
+from geobias.audits.inputs import ClassifierSettings, TextCounts, describe_copies
+from geobias.audits.labels import AuditedClassifier, is_emotion, label_tone
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.rows import (
     DELTA,
@@ -18,7 +18,6 @@ from geobias.audits.names.rows import (
     CountrySpread,
     Covariate,
     DeltaEffect,
-    FarthestCountry,
     FewTexts,
     GenderGap,
     NameEffect,
@@ -26,7 +25,6 @@ from geobias.audits.names.rows import (
     NamesAlike,
     PerplexityCorrelation,
     PerplexityCounts,
-    ScriptGap,
     SmallestEffect,
 )
 from geobias.measures.estimates import Estimate
@@ -34,7 +32,7 @@ from geobias.models.scorer import ModelIdentity
 from geobias.report.model_findings import Family
 from geobias.report.page.charts import Valence
 from geobias.report.results import NOT_SAVED, AuditResult, Number
-from geobias.report.rows import tidy_row
+from geobias.report.rows import Farthest, tidy_row
 from geobias.report.tables import listed
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.user_texts import Texts
@@ -43,10 +41,9 @@ KINDNESS, TONE_OF_EMOTIONS = Valence(1, "kinder", "harsher"), Valence(0, "Δ hig
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamesSettings:
+class NamesSettings(ClassifierSettings):
     """Settings that identify a run."""
 
-    texts: TextsSettings
     finder: str
     """What found the names: "given spans" where the texts came with them."""
     doubtful: str | None = None
@@ -64,16 +61,12 @@ class NamesSettings:
     """A digest of the lists of names."""
     positive: list[str] | str
     negative: list[str] | str
-    threshold: float | None
-    """A class is predicted from this probability on; null for the likeliest one."""
     perplexity: str | None
     """The language model that gives perplexities; null without any."""
     perplexity_draws: int
     """How many of the draws have a perplexity."""
     names_are: str
     """In intervals and tests: "random" (a sample of more names) or "fixed"."""
-    prompt: dict[str, Any] | None
-    classifiers: list[str]
 
 
 @dataclass(frozen=True)
@@ -87,48 +80,33 @@ class FinderSpans:
     doubtful_by_reason: dict[str, int]
     examples: dict[str, list[str]]
     """By reason, the most frequent doubtful names."""
-    texts_with_doubtful_spans: int
 
 
-@dataclass(frozen=True)
-class NamesCounts:
+@dataclass(frozen=True, kw_only=True)
+class NamesCounts(TextCounts):
     """Numbers of texts scored and left out."""
 
-    texts: int
-    rows_without_text: int
     texts_with_names: int
     people: int
     mentions: int
-    people_by_gender: dict[str, int]
-    """Of the people whose first name a text shows: male, female, unknown."""
     draws: int
     countries: int
     countries_left_out: list[str]
     """Countries with too few names."""
     finder_spans: FinderSpans | None = None
     """What the finder marked; null where the texts came with spans."""
-    copies: int = 0
-    """Rows left out because they repeat another text but for names, numbers and case."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierReading:
+class ClassifierReading(AuditedClassifier):
     """A classifier, and how its labels are read."""
 
-    model: str
-    labels: list[str]
-    multi_label: bool
-    threshold: float | None
     positive: list[str]
     negative: list[str]
-    texts_cut: int
-    """Texts truncated to the model's maximum length."""
     renamed_texts: int
     distinct_renamed_texts: int
     """Each is scored once; counted within blocks of two million renamed texts."""
     renamed_texts_cut: int
-    notes: list[str]
-    """How labels were read and models chosen where the user did not say."""
     names_shown: int | None = None
     """Different names in the renamed texts; null without a delta, and with one draw for each text."""
     names_tested: int | None = None
@@ -148,20 +126,6 @@ class ClassifierReading:
     def has_emotions(self) -> bool:
         """Whether delta is of emotions, which are neither better nor worse for the people in a text."""
         return any(map(is_emotion, (*self.positive, *self.negative)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChangedText:
-    """A text whose predictions renaming changes much, with the probabilities of all classes."""
-
-    place: str
-    text_id: str
-    original: str
-    changed: str
-    original_names: list[str]
-    changed_names: list[str]
-    before: dict[str, float]
-    after: dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -189,7 +153,7 @@ class NamesResult(AuditResult):
     """Delta and divergence, by country."""
     classes: list[ClassEffect]
     """Predictions of every class, by country."""
-    farthest: list[FarthestCountry] = field(default_factory=list)
+    farthest: list[Farthest] = field(default_factory=list)
     """Of each classifier in delta and in each class; none where nothing is known of the uncertainty."""
     smallest_effects: list[SmallestEffect] = field(default_factory=list)
     """What the audit could find."""
@@ -199,16 +163,12 @@ class NamesResult(AuditResult):
     """Of delta and of classes that countries differ in; none where nothing had to be held fixed, or could be."""
     gender_gaps: list[GenderGap] = field(default_factory=list)
     """Empty without a delta, and with too few texts of women or of men."""
-    scripts: list[ScriptGap] = field(default_factory=list)
-    """Countries whose names are in Latin script and in another; empty with scripts "all"."""
     few_texts: list[FewTexts] = field(default_factory=list)
     large_names: list[NameEffect] = field(default_factory=list)
     """Names that move delta by more than 5 points, the largest first."""
     name_lists: list[NameList]
     """The countries, and the lists of names that were used."""
     correlations: list[PerplexityCorrelation] = field(default_factory=list)
-    examples: dict[str, list[ChangedText]] = field(default_factory=dict, repr=False)
-    """By classifier, the texts that change most."""
     names: Annotated[list[NameEffect], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
     """All names: tables/names.csv."""
     texts: Annotated[Texts | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)

@@ -26,6 +26,15 @@ class CountryRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MeasureRow:
+    """What a row on all countries together is about."""
+
+    model: str
+    label: str | None
+    """A class; null for delta."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CountryEffect(Effect):
     """How far the names of one country move a classifier, over the renamed texts.
 
@@ -135,23 +144,9 @@ class ClassEffect(CountryEffect):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FarthestCountry(CountryRow):
-    """The country farthest from the mean of countries, either way, with bounds that hold for all at once."""
-
-    label: str | None
-    """A class; null for delta."""
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmallestEffect:
+class SmallestEffect(MeasureRow):
     """The difference from the mean of countries that stands out with a power of 80 %, for a typical country."""
 
-    model: str
-    label: str | None
-    """A class; null for delta."""
     value: Number
     """Points, or per cent of predictions; null where there is no test."""
     half_texts: int | None
@@ -165,23 +160,21 @@ class SmallestEffect:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountrySpread:
-    """How much countries differ, without chance: the standard deviation between them, whose p is of no difference."""
+class CountrySpread(MeasureRow):
+    """How much countries differ, without chance: the standard deviation between them, whose p is of no difference.
 
-    model: str
-    label: str | None
-    """A class that countries differ in (adjusted p < 0.10), in percentage points; null for delta, in points."""
+    In points of delta, or in percentage points of a class that countries differ in (adjusted p < 0.10).
+    """
+
     is_alike: bool
     """Between names alike, with `covariates` held fixed."""
     sd: Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
-class Covariate:
+class Covariate(MeasureRow):
     """A property of the names in renamed texts that is held fixed between countries, or why it is not."""
 
-    model: str
-    label: str | None
     name: str
     """tokens, characters, non-ASCII (1 with a letter outside ASCII) or log-count (of an English text)."""
     slope: Estimate | None
@@ -220,18 +213,6 @@ class GenderGap(CountryRow):
     """Adjusted with delta."""
     stands_out: bool
     """It is clear, and does not only mirror another."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScriptGap(CountryRow):
-    """A country that has names in Latin script and in another: delta of those in the other."""
-
-    renamed_texts: int
-    """In the other script."""
-    own_script: Estimate
-    """Delta against the mean of countries, which is that of names in Latin script."""
-    difference: Estimate
-    """Minus the same of the country's names in Latin script; all are adjusted together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,8 +258,6 @@ class NameList:
     last: int
     shared: int
     """Names that at least one other country of the audit has."""
-    sharing_countries: int
-    """Countries that have at least one of its names."""
     renamed_texts_with_shared: float
     """Share of the country's renamed texts that show a shared name."""
 

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import split_list
 from geobias.errors import InputError
 from geobias.measures.grouping import nearest_neighbours, purity, unit_vectors
 from geobias.models.load import load_weights
-from geobias.papers.tables import Reproduction
+from geobias.papers.tables import Reproduction, choose_countries
 from geobias.world.countries import load_countries
-from geobias.world.regions import load_world
 
 TITLE = "countries in the space of a model, and in the world"
 NEIGHBOURS, FEWEST = 10, 12  # UMAP and the neighbours need a few more countries than neighbours
@@ -36,8 +34,7 @@ def measure(
     progress: bool | None = None,
 ) -> Reproduction:
     """The plane of one model, and the purity of its neighbourhoods."""
-    names = split_list(countries, "--countries") if countries else []
-    regions = [region for region in load_world(cities=0, countries=names).regions if region.level == "country"]
+    regions = choose_countries(countries)
     if len(regions) < FEWEST:
         raise InputError(f"{len(regions)} countries are too few for {NEIGHBOURS} neighbours. Use at least {FEWEST}.")
     lm = load_weights(model, device=device, dtype="float32")
@@ -99,15 +96,13 @@ def draw(rows: Sequence[dict[str, Any]], title: str, lines: Sequence[str]) -> An
     ]
     colour = continent_colour(legend=alt.Legend(orient="top", symbolType="circle", symbolOpacity=1))
     scale = alt.Scale(domain=[0, SIDE], nice=False)
-    plane = alt.Chart(alt.InlineData(values=points)).encode(
-        x=alt.X("x:Q", scale=scale, axis=None), y=alt.Y("y:Q", scale=scale, axis=None)
-    )
+    x, y = alt.X("x:Q", scale=scale, axis=None), alt.Y("y:Q", scale=scale, axis=None)
+    plane = alt.Chart(alt.InlineData(values=points)).encode(x=x, y=y)
     tooltip = [alt.Tooltip("name:N"), alt.Tooltip("value:N", title="continent")]
     dots = plane.mark_circle(size=42, opacity=0.9).encode(color=colour, tooltip=tooltip)
     labels = plane.mark_text(align="left", dx=5, fontSize=9, color=INK).encode(text="label:N")
-    square = alt.layer(dots, labels).properties(width=SIDE, height=SIDE)
     world = continent_map({row["code"]: row["country"] for row in rows}, colour)
-    return framed(alt.hconcat(square, world, spacing=24), title, lines)
+    return framed(alt.hconcat((dots + labels).properties(width=SIDE, height=SIDE), world, spacing=24), title, lines)
 
 
 def find_room(rows: Sequence[dict[str, Any]], places: np.ndarray) -> set[int]:

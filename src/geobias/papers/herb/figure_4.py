@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import split_list
 from geobias.audits.labels import label_tone
 from geobias.measures.change import predict_classes
-from geobias.papers.herb.table_4 import PREFIXES, Dataset, load_datasets
-from geobias.papers.tables import Reproduction
+from geobias.papers.herb.labelled_texts import PREFIXES, Dataset, load_datasets
+from geobias.papers.tables import Reproduction, choose_countries
 from geobias.texts.templates import NOWHERE, REGION
-from geobias.world.regions import load_world
 
 TITLE = "what a country adds to the probability of a class"
 
@@ -35,23 +33,25 @@ def measure(
     progress: bool | None = None,
 ) -> Reproduction:
     """The mean difference of each country, over all texts."""
-    names = split_list(countries, "--countries") if countries else []
-    regions = [region for region in load_world(cities=0, countries=names).regions if region.level == "country"]
+    regions = choose_countries(countries)
     models = [] if model is None else [model]
     dataset, *_ = load_datasets(models, texts, column=column, label=label, limit=limit, device=device)
     before, after = dataset.ask([NOWHERE, *(region.name for region in regions)], progress)
     positive = dataset.positive
-    rows: list[dict[str, Any]] = []
     share = predict_classes(after, dataset.threshold)[..., positive].mean(axis=0)  # control, then countries
     share_before = predict_classes(before, dataset.threshold)[:, positive].mean()
     probability = after[..., positive].astype(np.float64).mean(axis=0)
-    for k, region in enumerate(regions, start=1):
-        numbers = {
-            "difference": probability[k] - before[:, positive].astype(np.float64).mean(),
-            "against_control": probability[k] - probability[0],
-            "positive_share_difference": share[k] - share_before,
+    probability_before = before[:, positive].astype(np.float64).mean()
+    rows: list[dict[str, Any]] = [
+        {
+            "code": region.id,
+            "country": region.name,
+            "difference": float(probability[k] - probability_before),
+            "against_control": float(probability[k] - probability[0]),
+            "positive_share_difference": float(share[k] - share_before),
         }
-        rows.append({"code": region.id, "country": region.name, **{key: float(x) for key, x in numbers.items()}})
+        for k, region in enumerate(regions, start=1)
+    ]
     ranked = sorted(rows, key=lambda row: -row["against_control"])
     name = dataset.classifier.labels[positive]
     ends = [", ".join(f"{row['country']} {row['against_control']:+.4f}" for row in part) for part in

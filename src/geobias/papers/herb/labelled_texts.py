@@ -1,21 +1,28 @@
-"""Labelled texts of HERB's Tables 4 and 5: hatespeech18, IMDB, or the user's."""
+"""Labelled texts of HERB's Tables 4 and 5 and Figure 4: hatespeech18, IMDB, or the user's; and their classifiers."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from geobias.audits.inputs import distinct_texts, split_by_class, text_classes
+from geobias.audits.labels import find_main_label, label_tone, read_true_labels
 from geobias.checks import describe_choices
+from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.change import performance
+from geobias.models.load import load_classifier
 from geobias.models.scorer import Classifier
 from geobias.models.training.finetuning import LabelledTexts
 from geobias.texts.input_table import read_table
+from geobias.texts.templates import REGION, PrefixedTexts
 from geobias.texts.user_texts import Texts, find_first_copies, read_texts
 
+PREFIXES = {"imdb": "The cast is from {region}.", "hatespeech18": "I am from {region}."}
+DEFAULT = "hatespeech18"
 SPLIT, TRAIN, TEST = "split", "train", "test"
 VALIDATION_SHARE, TEST_SHARE = 0.1, 0.2
 
@@ -84,3 +91,60 @@ def divide_texts(source: Any, column: str, label: str, seed: int) -> Division:
         for part in (train, validation)
     )
     return Division(learned, held_out, test.drop_copies(find_first_copies(test.texts, test.spans)), labels)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled texts, and the classifier that scores them."""
+
+    name: str
+    texts: Texts = field(repr=False)
+    classifier: Classifier = field(repr=False)
+
+    @property
+    def positive(self) -> int:
+        """The class whose probability the table shows: of reviews the positive one, else hate."""
+        labels = self.classifier.labels
+        if self.name == "imdb":
+            return next((k for k, label in enumerate(labels) if label_tone(label) > 0), len(labels) - 1)
+        return find_main_label(self.classifier.name, labels, None)
+
+    @property
+    def threshold(self) -> float | None:
+        return 0.5 if self.classifier.multi_label else None
+
+    def truth(self) -> np.ndarray:
+        """texts x labels."""
+        labels, several_fit = self.classifier.labels, self.classifier.multi_label
+        truth, _ = read_true_labels(self.texts, self.classifier.name, labels, several_fit=several_fit)
+        assert truth is not None  # the texts are labelled
+        return truth
+
+    def ask(self, regions: Sequence[str], progress: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The probabilities without a prefix (texts x labels), and with each region's (texts x regions x labels)."""
+        prefixes = [PREFIXES[self.name].replace(REGION, region) for region in regions]
+        texts, count = self.texts.texts, len(self.classifier.labels)
+        before, after = (
+            ask(self.classifier, each, label=self.classifier.name, progress=progress).scores[:, :count]
+            for each in (texts, PrefixedTexts(texts, prefixes))
+        )
+        return before.astype(np.float32), after.astype(np.float32).reshape(len(texts), len(regions), count)
+
+
+def load_datasets(models: Sequence[str], texts: Any, *, device: str, **options: Any) -> list[Dataset]:
+    """Labelled texts with a classifier each: imdb=FILE and imdb=MODEL; those without a name stand for hatespeech18."""
+    named_texts = texts if isinstance(texts, Mapping) else {} if texts is None else {"": texts}
+    files = {name or DEFAULT: file for name, file in named_texts.items()}
+    named_models = [model.partition("=") for model in models]
+    classifiers = {
+        name if name in PREFIXES else DEFAULT: model if name in PREFIXES else name + equals + model
+        for name, equals, model in named_models
+    }
+    for name in files.keys() ^ classifiers.keys() or ([] if files else [DEFAULT]):
+        if name not in PREFIXES:
+            raise InputError(f"The paper has no texts {name!r}. Use --texts imdb=FILE or --texts hatespeech18=FILE.")
+        raise InputError(
+            f"This table needs labelled texts and a classifier of them: --texts {name}=FILE --model {name}=MODEL."
+        )
+    loaded = {name: load_classifier(model, device=device, dtype="float32") for name, model in classifiers.items()}
+    return [Dataset(name, read_test_texts(files[name], **options), classifier) for name, classifier in loaded.items()]

@@ -15,7 +15,7 @@ from geobias.audits.inputs import parse_city_count, split_list
 from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import SCORE_ONLY
 from geobias.audits.regions.result import RegionsResult
-from geobias.measures.herb import pair_count
+from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores, pair_count
 from geobias.models.load import load
 from geobias.models.scorer import Scorer
 from geobias.papers.tables import Published, Reproduction, Row, load_each, read_published
@@ -36,7 +36,6 @@ FORMS_NOTE = (
     "number of sub-regions. The balanced form does not. Its published numbers are the printed ones with the second "
     "division undone (x n(n-1)/2 / 1000), which is an approximation."
 )
-FORMS = ("balanced", "paper")
 Scores = Mapping[str, np.ndarray]  # by form, a number for each column
 
 
@@ -79,6 +78,13 @@ def score_columns(result: RegionsResult, metric: str, columns: Sequence[str]) ->
     return {form: np.array([getattr(region, f"{metric}_{form}").value for region in regions], float) for form in FORMS}
 
 
+def score_words(result: RegionsResult, words: Sequence[int] | np.ndarray, rows: Sequence[int]) -> Scores:
+    """C_w of these regions in both forms, from the words at these positions."""
+    vectors = descriptive_vectors(result.likelihoods[0][:, words])
+    c_w = herb_scores(vectors, result.name_likelihoods, result.tree.children).c_w
+    return {form: c_w[form][rows] for form in FORMS}
+
+
 def find_columns(result: RegionsResult, columns: Sequence[str]) -> list[Any]:
     """The region behind each column; the Earth comes last, as "overall"."""
     continents = {region.id: region for region in result.regions if region.level == "continent"}
@@ -109,12 +115,7 @@ def compare_scores(
 
 def describe_regions(results: Any, cities: int | str) -> list[str]:
     """How the regions and the score differ from the paper's."""
+    fewer = f"At most {cities} cities of each country are scored, the paper uses all (--cities all): scores differ for "
     other = [f"{result.model.name} has no AUL and is scored by {result.model.score}." for result in results
              if result.model.score != "aul"]  # fmt: skip
-    if cities == "all":
-        return other
-    return [
-        f"At most {cities} cities of each country are scored, the paper uses all (--cities all): scores differ for "
-        "that reason alone.",
-        *other,
-    ]
+    return other if cities == "all" else [f"{fewer}that reason alone.", *other]

@@ -40,12 +40,9 @@ def measure(
 
 
 def _read_flat(result: RegionsResult, columns: Sequence[str]) -> np.ndarray:
-    continents = {
-        region.id: region.flat.value for region in result.regions if region.level == "continent" and region.flat
-    }
-    whole = result.regions[0].flat
-    flat = [whole and whole.value if name == "overall" else continents[name] for name in columns]
-    return np.array(flat, dtype=float)
+    flat = {region.id: region.flat for region in result.regions if region.level == "continent"}
+    estimates = [result.regions[0].flat if name == "overall" else flat[name] for name in columns]
+    return np.array([each and each.value for each in estimates], dtype=float)
 
 
 def _compare_labels(table: Published, results: dict[str, RegionsResult]) -> str:
@@ -53,7 +50,7 @@ def _compare_labels(table: Published, results: dict[str, RegionsResult]) -> str:
     published = dict(zip(table.rows, table.values, strict=True))
     readings = {
         "with the labels as printed": CONTINENTS,
-        "in the released code's order": [*map(_as_released, CONTINENTS)],
+        "in the released code's order": [TAKEN_FOR.get(name, name) for name in CONTINENTS],
     }
     means = []
     for reading, labels in readings.items():
@@ -67,7 +64,3 @@ def _compare_labels(table: Published, results: dict[str, RegionsResult]) -> str:
     if not means:
         return "The model is not the paper's: the order of its continents has no published one to agree with."
     return f"Order of the continents, mean rank correlation over the measured rows: {', '.join(means)}."
-
-
-def _as_released(label: str) -> str:
-    return TAKEN_FOR.get(label, label)

@@ -6,13 +6,8 @@ ALBERT's C_w from all 112 words, then without those of one topic; the vectors ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-import numpy as np
-
-from geobias.audits.regions.result import RegionsResult
-from geobias.measures.herb import descriptive_vectors, herb_scores
-from geobias.papers.herb.table_1 import FORMS, Scores, audit_herb, compare_scores, find_columns, load_scorer
+from geobias.papers.herb.table_1 import Scores, audit_herb, compare_scores, find_columns, load_scorer, score_words
 from geobias.papers.tables import Reproduction, Row, load_each, read_published
 from geobias.world.words import Word, herb_words
 
@@ -47,22 +42,13 @@ def measure_wordings(
     models = [] if model is None else [model]
     ((model, scorer),) = load_each(models, [ALBERT], lambda name: load_scorer(name, device), missing)
     result = audit_herb(scorer, cities, words=words, progress=progress)
-
-    def measure_row(row: Row) -> Scores:
-        _, _, topic = row[0].partition(" ")
-        return score_words(result, choose_words(topic), table.columns)
-
-    measured = {row: measure_row(row) for row in table.rows}
+    positions = {word.word: k for k, word in enumerate(result.scored_words)}
+    rows = [result.regions.index(region) for region in find_columns(result, table.columns)]
+    measured: dict[Row, Scores] = {}
+    for (row,) in table.rows:
+        scored = [positions[word.word] for word in choose_words(row.partition(" ")[2])]
+        measured[row,] = score_words(result, scored, rows)
     reproduction = compare_scores(table, measured, [result], cities, title=title)
     if model != ALBERT:
         reproduction.notes.append(f"The published rows are {ALBERT}'s, the measured ones {model}'s.")
     return reproduction
-
-
-def score_words(result: RegionsResult, words: Sequence[Word], columns: Sequence[str]) -> Scores:
-    """C_w of the regions behind the columns, from these of the words that were scored."""
-    positions = {word.word: k for k, word in enumerate(result.scored_words)}
-    likelihoods = result.likelihoods[0][:, [positions[word.word] for word in words]]
-    scores: Any = herb_scores(descriptive_vectors(likelihoods), result.name_likelihoods, result.tree.children).c_w
-    rows = [result.regions.index(region) for region in find_columns(result, columns)]
-    return {form: np.asarray(scores[form])[rows] for form in FORMS}

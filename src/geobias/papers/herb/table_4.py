@@ -7,24 +7,15 @@ many texts does the probability of the positive class rise and fall, and by how 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from geobias.audits.labels import find_main_label, label_tone, read_true_labels
-from geobias.engine.ask import ask
-from geobias.errors import InputError
 from geobias.measures.change import shift
-from geobias.models.load import load_classifier
-from geobias.models.scorer import Classifier
-from geobias.papers.herb.labelled_texts import read_test_texts
-from geobias.papers.tables import Reproduction, Row, read_published
-from geobias.texts.templates import REGION, PrefixedTexts
-from geobias.texts.user_texts import Texts
+from geobias.papers.herb.labelled_texts import PREFIXES, Dataset, load_datasets
+from geobias.papers.tables import Reproduction, read_published
 
 TITLE = "texts whose probability rose and fell, and by how much"
-PREFIXES = {"imdb": "The cast is from {region}.", "hatespeech18": "I am from {region}."}
 
 
 def measure(
@@ -38,90 +29,27 @@ def measure(
     progress: bool | None = None,
 ) -> Reproduction:
     """Rises and falls for the paper's twelve regions."""
-    table = read_published("herb", "table_4")
-    regions = [row[0].replace("-", " ") for row in table.rows]
-    measured = {row: np.full(len(table.columns), np.nan) for row in table.rows}
+    regions = [row[0].replace("-", " ") for row in read_published("herb", "table_4").rows]
+    measured = {}
     datasets = load_datasets(models, texts, column=column, label=label, limit=limit, device=device)
     for dataset in datasets:
-        original, prefixed = dataset.ask(regions, progress)
-        shifts = shift(original, prefixed, dataset.threshold)
+        shifts = shift(*dataset.ask(regions, progress), dataset.threshold)
         values = (shifts.rose, shifts.mean_rise, shifts.fell, shifts.mean_fall)
-        columns = [k for k, name in enumerate(table.columns) if name.startswith(f"{dataset.name}_")]
-        for row, numbers in zip(
-            table.rows, np.column_stack([value[:, dataset.positive] for value in values]), strict=True
-        ):
-            measured[row][columns] = numbers
+        measured[dataset.name] = np.column_stack([value[:, dataset.positive] for value in values])
     return compare_datasets("table_4", measured, datasets, title=TITLE)
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """Labelled texts, and the classifier that scores them."""
-
-    name: str
-    texts: Texts = field(repr=False)
-    classifier: Classifier = field(repr=False)
-
-    @property
-    def positive(self) -> int:
-        """The class whose probability the table shows: of reviews the positive one, else hate."""
-        labels = self.classifier.labels
-        if self.name == "imdb":
-            return next((k for k, label in enumerate(labels) if label_tone(label) > 0), len(labels) - 1)
-        return find_main_label(self.classifier.name, labels, None)
-
-    @property
-    def threshold(self) -> float | None:
-        return 0.5 if self.classifier.multi_label else None
-
-    def truth(self) -> np.ndarray:
-        """texts x labels."""
-        labels, several_fit = self.classifier.labels, self.classifier.multi_label
-        truth, _ = read_true_labels(self.texts, self.classifier.name, labels, several_fit=several_fit)
-        assert truth is not None  # the texts are labelled
-        return truth
-
-    def ask(self, regions: Sequence[str], progress: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The probabilities without a prefix (texts x labels), and with each region's (texts x regions x labels)."""
-        prefixes = [PREFIXES[self.name].replace(REGION, region) for region in regions]
-        asked = (self.texts.texts, PrefixedTexts(self.texts.texts, prefixes))
-        original, prefixed = (
-            ask(self.classifier, each, label=self.classifier.name, progress=progress) for each in asked
-        )
-        count = len(self.classifier.labels)
-        before, after = (answers.scores[:, :count].astype(np.float32) for answers in (original, prefixed))
-        return before, after.reshape(len(before), len(regions), count)
-
-
-def load_datasets(models: Sequence[str], texts: Any, *, device: str, **options: Any) -> list[Dataset]:
-    """Labelled texts with a classifier each: imdb=FILE and imdb=MODEL; those without a name stand for hatespeech18."""
-    files = texts if isinstance(texts, Mapping) else {} if texts is None else {"": texts}
-    classifiers: dict[str, str] = {}
-    for model in models:
-        name, _, named = model.partition("=")
-        classifiers |= {name: named} if name in PREFIXES else {"": model}
-    files, classifiers = (
-        {name or "hatespeech18": value for name, value in each.items()} for each in (files, classifiers)
-    )
-    for name in files.keys() ^ classifiers.keys() or ([] if files else ["hatespeech18"]):
-        if name not in PREFIXES:
-            raise InputError(f"The paper has no texts {name!r}. Use --texts imdb=FILE or --texts hatespeech18=FILE.")
-        raise InputError(
-            f"This table needs labelled texts and a classifier of them: --texts {name}=FILE --model {name}=MODEL."
-        )
-    loaded = {name: load_classifier(model, device=device, dtype="float32") for name, model in classifiers.items()}
-    return [Dataset(name, read_test_texts(files[name], **options), classifier) for name, classifier in loaded.items()]
-
-
 def compare_datasets(
-    name: str, measured: Mapping[Row, np.ndarray], datasets: Sequence[Dataset], **about: Any
+    name: str, measured: Mapping[str, np.ndarray], datasets: Sequence[Dataset], **about: Any
 ) -> Reproduction:
-    """Either part of Table 4; the columns of a data set that was not given stay empty."""
-    given = [dataset.name for dataset in datasets]
+    """Either part of Table 4 from rows x columns of each data set; the columns of one that was not given stay empty."""
+    table = read_published("herb", name)
+    values = np.full(table.values.shape, np.nan)
+    for dataset, numbers in measured.items():
+        values[:, [column.startswith(f"{dataset}_") for column in table.columns]] = numbers
     notes = [
-        f"The columns of {name} have no measured number: --texts {name}=FILE --model {name}=MODEL."
-        for name in PREFIXES
-        if name not in given
+        f"The columns of {each} have no measured number: --texts {each}=FILE --model {each}=MODEL."
+        for each in PREFIXES.keys() - measured.keys()
     ]
     notes += [
         f"{each.classifier.name} on {len(each.texts):,} of {each.texts.source}, in the place of {each.name}; the "
@@ -129,4 +57,4 @@ def compare_datasets(
         for each in datasets
     ]
     models = [each.classifier.identity() for each in datasets]
-    return read_published("herb", name).compare(measured, models=models, notes=notes, **about)
+    return table.compare(dict(zip(table.rows, values, strict=True)), models=models, notes=notes, **about)

@@ -6,14 +6,15 @@ Accuracy and macro-F1 on the original texts, and on the same texts with the pref
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
 
 from geobias.measures.change import performance
-from geobias.papers.herb.table_4 import compare_datasets, load_datasets
-from geobias.papers.tables import Reproduction, read_published
-from geobias.world.regions import load_world
+from geobias.papers.herb.labelled_texts import load_datasets
+from geobias.papers.herb.table_4 import compare_datasets
+from geobias.papers.tables import Reproduction, choose_countries
 
 TITLE = "accuracy and macro-F1 with every country's prefix"
 
@@ -29,15 +30,16 @@ def measure(
     progress: bool | None = None,
 ) -> Reproduction:
     """Accuracy and macro-F1 without a prefix, then with those of all countries."""
-    table = read_published("herb", "table_4_overall")
-    countries = [region.name for region in load_world(cities=0).regions if region.level == "country"]
-    measured = {row: np.full(len(table.columns), np.nan) for row in table.rows}
+    countries = [region.name for region in choose_countries(())]
+    measured = {}
     datasets = load_datasets(models, texts, column=column, label=label, limit=limit, device=device)
     truths = [dataset.truth() for dataset in datasets]  # first: a wrong label is refused before hours of scoring
     for dataset, truth in zip(datasets, truths, strict=True):
         original, prefixed = dataset.ask(countries, progress)
-        columns = [k for k, name in enumerate(table.columns) if name.startswith(f"{dataset.name}_")]
-        for row, probabilities in zip(table.rows, (original[:, None], prefixed), strict=True):
-            quality = performance(truth, probabilities, dataset.threshold)
-            measured[row][columns] = quality.accuracy, quality.macro_f1
+        measured[dataset.name] = np.array(
+            [
+                astuple(performance(truth, probabilities, dataset.threshold))
+                for probabilities in (original[:, None], prefixed)
+            ]
+        )
     return compare_datasets("table_4_overall", measured, datasets, title=TITLE)

@@ -14,21 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import split_list
 from geobias.errors import InputError
-from geobias.measures.change import flip_shares, performance
+from geobias.measures.change import performance
 from geobias.measures.estimates import bootstrap_means
 from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.load import load
 from geobias.models.sources import locate_weights
 from geobias.models.training.finetuning import Hyperparameters, best_epoch, train_classifier
-from geobias.papers.herb.labelled_texts import divide_texts
-from geobias.papers.herb.table_4 import Dataset
-from geobias.papers.tables import Reproduction, Row, load_each, read_published
+from geobias.papers.herb.labelled_texts import Dataset, divide_texts
+from geobias.papers.tables import Reproduction, Row, choose_countries, load_each, read_published
 from geobias.report.runs import slug
 from geobias.report.tables import interval
 from geobias.texts.templates import NOWHERE
-from geobias.world.regions import load_world
 
 TITLE = "labels that flip after fine-tuning, per cent"
 MODELS = {"bert-base-cased": "bert-base", "albert-base-v2": "albert-base-v2", "roberta-base": "roberta-base",
@@ -53,9 +50,7 @@ def measure(
     """Fine-tune each model in a folder of its own, and count the flips."""
     if texts is None:
         raise InputError("Table 5 needs labelled texts to train on: --texts FILE, with the columns text and label.")
-    names = split_list(countries, "--countries") if countries else []
-    regions = load_world(cities=0, countries=names, dissolved=False).regions
-    places = {region.id: region.name for region in regions if region.level == "country"}
+    places = {region.id: region.name for region in choose_countries(countries, dissolved=False)}
     hyperparameters = Hyperparameters(epochs=epochs, rate=rate, seed=seed)
     division = divide_texts(texts, column, label, seed)
     table, missing = read_published("herb", "table_5"), list[str]()
@@ -96,23 +91,21 @@ def count_flips(
     before: np.ndarray, after: np.ndarray, columns: Sequence[str], *, codes: Sequence[str], hate: int
 ) -> np.ndarray:
     """Per cent of texts x countries, by column; `after` is texts x countries x classes."""
+    was_hate, is_hate = before.argmax(axis=1)[:, None] == hate, after.argmax(axis=2) == hate
+    flips = {"nohate": is_hate & ~was_hate, "hate": was_hate & ~is_hate}
     values = []
     for column in columns:
-        countries, _, direction = column.rpartition("_to_")[0].rpartition("_")
+        countries, _, source = column.rpartition("_to_")[0].rpartition("_")
         left_out = LEFT_OUT[countries]
-        kept = [k for k, code in enumerate(codes) if code != left_out]
-        if left_out is not None and left_out not in codes:
-            values.append(np.nan)
-            continue
-        shares = flip_shares(before, after[:, kept])  # texts x classes x classes, nothing on the diagonal
-        flips = shares[:, :, hate] if direction == "nohate" else shares[:, hate, :]
-        values.append(100 * flips.sum(axis=1).mean())
+        kept = [code != left_out for code in codes]
+        values.append(100 * flips[source][:, kept].mean() if left_out in (None, *codes) else np.nan)
     return np.array(values)
 
 
 def describe_control(before: np.ndarray, after: np.ndarray) -> str:
     """How many labels the control flips, the first prefix, and whether countries flip more; tested over texts."""
-    control, countries = (100 * flip_shares(before, part).sum(axis=(1, 2)) for part in (after[:, :1], after[:, 1:]))
+    flipped = after.argmax(axis=2) != before.argmax(axis=1)[:, None]
+    control, countries = 100.0 * flipped[:, 0], 100 * flipped[:, 1:].mean(axis=1)
     estimate = bootstrap_means((countries - control)[:, None]).at(0)
     flips = (
         f"countries flip {countries.mean():.2f} % of {len(before):,} texts x {after.shape[1] - 1:,} countries, a "

@@ -6,63 +6,22 @@ per cent is how many texts are predicted as a class; Delta is 100 x (p(positive)
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from geobias.audits.names.audit import audit_names
 from geobias.audits.names.result import NamesResult
-from geobias.errors import InputError
 from geobias.measures.change import change_by_country
-from geobias.models.load import load_classifier
-from geobias.models.scorer import Classifier
-from geobias.papers.tables import Reproduction, Row, load_each, read_published
+from geobias.papers.names.tasks import TaskModel, load_tasks
+from geobias.papers.tables import Reproduction, read_published
 
 TITLE = "change of Δ (points) and of predicted classes (per cent)"
-DRAWS = 50
+DRAWS, OVERALL = 50, "Overall"
 TEXTS_NOTE = (
     "The paper's 8,891 English tweets and their translations are not published: these are models on other texts "
     "({about}), so signs and orders can be compared, sizes hardly."
 )
-
-
-@dataclass(frozen=True)
-class Task:
-    """A classifier of the paper, the language model that it was made from, and its labels in their order."""
-
-    name: str
-    classifier: str
-    lm: str
-    labels: tuple[str, ...]
-
-
-MULTILINGUAL, ENGLISH = "cardiffnlp/twitter-xlm-roberta-base", "cardiffnlp/twitter-roberta-base"
-TASKS = (
-    Task("sentiment", f"{MULTILINGUAL}-sentiment", MULTILINGUAL, ("negative", "neutral", "positive")),
-    Task("emotion", f"{ENGLISH}-emotion", ENGLISH, ("anger", "joy", "optimism", "sadness")),
-    Task("hate", f"{ENGLISH}-hate", ENGLISH, ("non_hate", "hate")),
-    Task("offensive", f"{ENGLISH}-offensive", ENGLISH, ("non_offensive", "offensive")),
-)
-
-
-@dataclass(frozen=True)
-class TaskModel:
-    """A classifier in the place of one of the paper's."""
-
-    task: Task
-    classifier: Classifier
-    labels: tuple[str, ...]  # as the tables name them
-
-    def rename(self, texts: Any, draws: int, **options: Any) -> NamesResult:
-        """Its answers to renamed texts; the paper renamed whatever its finder marked."""
-        tones: dict[str, Any] = dict(options)
-        if "positive" in self.labels:  # whatever the classifier calls them, Delta is the difference of these two
-            for tone in ("positive", "negative"):
-                tones[tone] = [self.classifier.labels[self.labels.index(tone)]]
-        return audit_names(self.classifier, texts, draws=draws, doubtful="keep", **tones)
 
 
 def measure(
@@ -82,37 +41,11 @@ def measure(
     columns: dict[str, np.ndarray] = {}
     results = {}
     for model in load_tasks(models, missing, device):
-        result = model.rename(
+        results[model] = model.rename(
             texts, draws, column=column, limit=limit, finder=finder, scripts=scripts, device=device, progress=progress
         )
-        columns |= _list_changes(model, result)
-        results[model] = result
+        columns |= _list_changes(model, results[model])
     return compare_countries("table_1", columns, results, title=TITLE, missing=missing)
-
-
-def load_tasks(
-    models: Sequence[str], missing: list[str], device: str, tasks: Sequence[Task] = TASKS
-) -> Iterator[TaskModel]:
-    """The classifiers one after the other, each for the task that its labels are of."""
-    published = {task.classifier: task for task in tasks}
-    load_one = lambda name: load_classifier(name, device=device, dtype="float32")  # noqa: E731
-    for name, classifier in load_each(models, list(published), load_one, missing):
-        yield find_task(classifier, [published[name]] if name in published else tasks)
-
-
-def find_task(classifier: Classifier, tasks: Sequence[Task] = TASKS) -> TaskModel:
-    """The task with the classifier's labels: by name, or LABEL_0, LABEL_1, ... by their order."""
-    names = tuple(re.sub(r"^no[nt]?[\s_-]", "non_", label.casefold()) for label in classifier.labels)
-    for task in tasks:
-        if sorted(names) == sorted(task.labels):
-            return TaskModel(task, classifier, names)
-    for task in tasks:
-        if names == tuple(f"label_{k}" for k in range(len(task.labels))):
-            return TaskModel(task, classifier, task.labels)
-    raise InputError(
-        f"{classifier.name} has the labels {', '.join(classifier.labels)}, which are those of no task of this table: "
-        f"{'; '.join(', '.join(task.labels) for task in tasks)}."
-    )
 
 
 def _list_changes(model: TaskModel, result: NamesResult) -> dict[str, np.ndarray]:
@@ -139,25 +72,23 @@ def compare_countries(
     table, result = read_published("names", name), next(iter(results.values()))
     texts, counterfactuals = result.texts, result.counterfactuals
     assert counterfactuals is not None and texts is not None and result.named is not None  # of a new run
-    countries = counterfactuals.countries
-
-    def read_row(row: Row) -> np.ndarray:
-        code = None if row == ("Overall",) else counterfactuals.gazetteer.find(row[0])
-        known = code is None or code in countries
-        position = len(countries) if code is None else countries.index(code) if known else 0
-        return np.array([columns[c][position] if known and c in columns else np.nan for c in table.columns])
-
+    position = {code: k for k, code in enumerate((*counterfactuals.countries, OVERALL))}
+    codes = {row: OVERALL if row == (OVERALL,) else counterfactuals.gazetteer.find(row[0]) for row in table.rows}
+    measured = {
+        row: np.array([columns[name][position[code]] if name in columns else np.nan for name in table.columns])
+        for row, code in codes.items()
+        if code in position
+    }
     stand_ins = [
         f"{model.classifier.name} stands in the columns of {model.task.classifier}: its numbers need not agree."
         for model in results
         if model.classifier.name != model.task.classifier
     ]
-    left_out = "".join(f" {row[0]} has too few names." for row in table.rows if row != ("Overall",)
-                       and counterfactuals.gazetteer.find(row[0]) not in countries)  # fmt: skip
+    left_out = "".join(f" {row[0]} has too few names." for row, code in codes.items() if code not in position)
     renamed = (
         f"{len(result.named):,} of {len(texts):,} texts name somebody; {counterfactuals.draws} renamed versions of "
         f"each for each country, names in {'all scripts' if result.settings.scripts == 'all' else 'Latin script'}."
     )
     notes = [TEXTS_NOTE.format(about=f"{len(texts):,} of {texts.source}"), renamed + left_out, *stand_ins]
     models = list({str(each): each for result in results.values() for each in result.models}.values())
-    return table.compare({row: read_row(row) for row in table.rows}, models=models, notes=notes, **about)
+    return table.compare(measured, models=models, notes=notes, **about)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from geobias.papers.names.table_1 import TASKS
 from geobias.papers.names.table_4 import measure_global, read_languages
+from geobias.papers.names.tasks import TASKS
 from geobias.papers.tables import Reproduction
 
 TITLE = "global correlations with perplexity (x 100)"

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from geobias.papers.names.table_1 import DRAWS, TASKS
+from geobias.papers.names.table_1 import DRAWS
 from geobias.papers.names.table_5 import measure_local
+from geobias.papers.names.tasks import TASKS
 from geobias.papers.tables import Reproduction
 
 TITLE = "local correlations of sentiment with perplexity, pooled (x 100)"

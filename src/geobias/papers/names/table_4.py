@@ -18,8 +18,9 @@ from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.correlation import pearson
 from geobias.models.scorer import Scorer
-from geobias.papers.names.table_1 import TASKS, TEXTS_NOTE, Task, TaskModel, load_tasks
+from geobias.papers.names.table_1 import TEXTS_NOTE
 from geobias.papers.names.table_5 import describe_perplexities, load_perplexity
+from geobias.papers.names.tasks import TASKS, Task, TaskModel, load_tasks
 from geobias.papers.tables import Reproduction, read_published
 from geobias.texts.user_texts import Texts
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from geobias.audits.names.result import NamesResult
 from geobias.errors import InputError
-from geobias.measures.correlation import pooled_correlation
 from geobias.models.load import load_perplexity_scorer
 from geobias.models.scorer import Scorer
-from geobias.papers.names.table_1 import DRAWS, TASKS, Task, TaskModel, compare_countries, load_tasks
+from geobias.papers.names.table_1 import DRAWS, compare_countries
+from geobias.papers.names.tasks import TASKS, Task, TaskModel, load_tasks
 from geobias.papers.tables import Reproduction
 
 TITLE = "local correlations with perplexity, pooled (x 100)"
@@ -93,14 +93,8 @@ def describe_perplexities(models: Any, perplexity: str | None) -> list[str]:
 
 def _correlate(model: TaskModel, result: NamesResult) -> dict[str, np.ndarray]:
     """By column of the table, a number for each country, then that of all."""
-    (answers,) = result.answers
-    assert answers.perplexities is not None  # draws are never 0
-    renamed = answers.perplexities.renamed
-    correlation = pooled_correlation(
-        renamed,
-        answers.renamed[:, :, : renamed.shape[2]],
-        answers.perplexities.original[result.named],
-        answers.original[result.named],
-    )
-    values = 100 * np.vstack([correlation.by_country, correlation.overall])
-    return dict(zip(model.labels, values.T, strict=True))
+    pooled = {(row.label, row.code): row.correlation.value for row in result.correlations if row.over == "pooled"}
+    assert result.counterfactuals is not None  # of a new run
+    codes = (*result.counterfactuals.countries, None)
+    own_labels = zip(model.labels, model.classifier.labels, strict=True)
+    return {name: 100 * np.array([pooled[label, code] for code in codes], dtype=float) for name, label in own_labels}
