@@ -20,7 +20,7 @@ from rich.text import Text
 from geobias.measures.estimates import Estimate
 from geobias.report.findings import EVIDENCE_LABELS
 from geobias.report.page import blocks
-from geobias.report.page.blocks import CardText, Chart, Examples, Remark, WorldMap
+from geobias.report.page.blocks import CardText, Chart, Remark, WorldMap
 from geobias.report.page.charts import Valence
 from geobias.report.results import HasInterval, Interval
 from geobias.report.rows import Effect
@@ -105,7 +105,7 @@ class ByModel:
     """What the reader chooses, if it is not the model."""
 
 
-ReportBlock = Table | ByModel | Chart | Examples | Remark | WorldMap
+ReportBlock = Table | ByModel | Chart | Remark | WorldMap
 
 
 @dataclass(frozen=True)

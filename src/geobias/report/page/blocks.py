@@ -107,15 +107,7 @@ class Example:
     reference: str = "original"  # what the changed text is compared with
 
 
-@dataclass(frozen=True)
-class Examples(Titled):
-    """Real texts: shown after a warning, and hidden by the page's switch."""
-
-    kind: ClassVar[str] = "examples"
-    items: Sequence[Example]
-
-
-Block = Chart | Choice | Remark | Table | WorldMap | Examples
+Block = Chart | Choice | Remark | Table | WorldMap
 
 
 @dataclass(frozen=True)
