@@ -51,7 +51,7 @@ def audit(lm: MaskedLM) -> tuple[list[KnownStereotype], np.ndarray, float, float
     assert design is not None
     answers = ask_known(design, lm.scorer("conditional"), lm.name, progress=False)
     values = associate_with_panels(answers.totals.mean(axis=0), design.panel_rows, design.panel_columns)
-    known = measure_known(design, answers, with_attributes=False).whole
+    known = measure_known(design, answers).whole
     assert known is not None and known.auc.value is not None and known.auc.p is not None
     return list(design.pairs), values[design.pair_rows, design.pair_columns], known.auc.value, known.auc.p
 

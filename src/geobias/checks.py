@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from geobias.errors import InputError
 
@@ -13,6 +13,7 @@ MOST_LISTED = 20  # valid values that an error lists
 LETTERS_PER_EDIT = 4  # letters of a misspelt name for which a suggestion may differ by one more edit
 HIGHEST_SEED = 2**32 - 1  # what every random number generator here accepts
 MOST_ROWS = 1_000_000_000  # texts of a file, or texts that one run scores: the scores alone take 8 GB for each label
+MOST_CITIES = 100_000  # per country: more than the world has
 MOST_EPOCHS = 10_000  # of a training
 _UNUSABLE = re.compile("[\x00\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -124,3 +125,25 @@ def shorten_middle(text: str, limit: int) -> str:
         return text
     head = (limit - 3) * 2 // 3
     return f"{text[:head]} … {text[len(text) - (limit - 3 - head) :]}"
+
+
+def split_list(names: str | Sequence[str], option: str) -> list[str]:
+    """A list of names, or one string of them with commas between; an empty string is refused (an unset variable)."""
+    if not isinstance(names, str):
+        return list(names)
+    parts = [name.strip() for name in names.split(",") if name.strip()]
+    if not parts:
+        raise InputError(f"{option} is empty. Add at least one value, or remove it.")
+    return parts
+
+
+def parse_city_count(cities: int | str, *, fewest: int = 0) -> int | None:
+    """How many cities of each country; None for all of them."""
+    if cities == "all":
+        return None
+    try:
+        count = int(cities)
+    except (TypeError, ValueError):
+        raise InputError(f"--cities must be a number or 'all', not {shorten(str(cities))!r}.") from None
+    check_number("--cities", count, fewest, MOST_CITIES)
+    return count

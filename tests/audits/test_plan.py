@@ -88,7 +88,6 @@ def test_names_that_move_few_texts_promise_no_effect(run: Run, here: Path, hot_d
 def test_downstream_and_regions(
     run: Run, here: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("geobias.audits.regions.study.PILOT_SECONDS", 1e9)  # however busy the machine is
     code, out, err = run("downstream", "planned:noisy", "--limit", "10", "--continents", "EU", "--plan")
     assert code == 0, err
     assert "against the control that is detected with 80 % power" in " ".join(out.split())
@@ -97,13 +96,6 @@ def test_downstream_and_regions(
     assert code == 0, err
     assert "regions, 112 words" in out and out.count("339") == 2  # Europe, France, Germany; and their names
     assert not (here / "runs").exists()
-    assert "smallest ratio" not in out  # one continent has nothing to be compared with
-    code, out, err = run("regions", small_models["bert"], "--cities", "0", "--plan")
-    assert code == 0, err
-    shown = re.search(
-        r"found 4 times of 5, corrected for 6 at the level continent: about (×1[.0-9]+) for", " ".join(out.split())
-    )
-    assert shown is not None
 
 
 def test_the_rate_is_that_of_many_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:

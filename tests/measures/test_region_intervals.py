@@ -15,7 +15,6 @@ from geobias.measures.random_regions import (
     LevelDistances,
     compare_with_random_regions,
     leave_one_out,
-    minimum_detectable_ratio,
     rows_by_level,
 )
 from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
@@ -203,20 +202,6 @@ def test_leaving_out_finds_the_outlier() -> None:
     rest = np.delete(f, 5, axis=0)
     expected = scored(rest, two_levels([5, 2]))[1][0][1]
     assert found[1].value == pytest.approx(expected, rel=1e-9)
-
-
-def test_the_ratio_that_a_plan_names_is_found_four_times_of_five() -> None:
-    """Against brute force: random clusters of a level vary as much as thirty of its regions say, within a fifth."""
-    rng = np.random.default_rng(17)
-    f = -2.0 + 0.3 * rng.gamma(4, 0.25, size=(240, 1)) * rng.normal(size=(240, 40))
-    v = herb.descriptive_vectors(f)
-    for size in (6, 50):
-        drawn = [herb.sparseness(v[rng.permutation(240)[:size]], [np.arange(size)])[0] for _ in range(600)]
-        reach = stats.norm.isf(0.025 / 6) + stats.norm.ppf(0.8)
-        expected = reach * np.std(drawn) / np.mean(drawn)
-        found = [minimum_detectable_ratio(v[rng.permutation(240)[:30]], size, 240, 6) - 1 for _ in range(30)]
-        assert np.mean(found) == pytest.approx(expected, rel=0.2)
-    assert np.isnan(minimum_detectable_ratio(np.ones((5, 3)), 2, 10, 2))
 
 
 def test_ranks_by_hand() -> None:

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_size, shorten
+from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_size, split_list
 from geobias.errors import InputError
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.input_table import is_hub_name
@@ -22,7 +22,6 @@ from geobias.texts.people import Person
 from geobias.texts.user_texts import Texts, join_texts, read_texts, sample_texts
 from geobias.world.gazetteer import ENOUGH, FEWEST_NAMES, PAPER_COUNTRIES, Gazetteer
 
-MOST_CITIES = 100_000  # per country: more than the world has
 SAMPLE = 100  # bundled tweets that are used where neither texts nor a limit are given
 
 
@@ -128,28 +127,6 @@ def parse_text_files(values: Sequence[str] | None) -> str | Path | dict[str, str
             raise InputError("Several --texts need a language each: --texts en=a.csv --texts eu=b.csv.")
         files[language] = path if is_hub_name(path) else Path(path)
     return files[""] if list(files) == [""] else files
-
-
-def split_list(names: str | Sequence[str], option: str) -> list[str]:
-    """A list of names, or one string of them with commas between; an empty string is refused (an unset variable)."""
-    if not isinstance(names, str):
-        return list(names)
-    parts = [name.strip() for name in names.split(",") if name.strip()]
-    if not parts:
-        raise InputError(f"{option} is empty. Add at least one value, or remove it.")
-    return parts
-
-
-def parse_city_count(cities: int | str, *, fewest: int = 0) -> int | None:
-    """How many cities of each country; None for all of them."""
-    if cities == "all":
-        return None
-    try:
-        count = int(cities)
-    except (TypeError, ValueError):
-        raise InputError(f"--cities must be a number or 'all', not {shorten(str(cities))!r}.") from None
-    check_number("--cities", count, fewest, MOST_CITIES)
-    return count
 
 
 def distinct_texts(texts: Texts) -> Texts:

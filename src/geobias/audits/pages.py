@@ -197,7 +197,8 @@ def run_sections(runs: Sequence[FinishedRun[Any]]) -> list[Section]:
     counts = Counter(run.result.audit for run in runs)
     seen: Counter[str] = Counter()
     sections = []
-    for run, name in zip(runs, short_names([run.folder for run in runs]), strict=True):
+    names = short_names([run.folder for run in runs]) if len(runs) > 1 else [""] * len(runs)
+    for run, name in zip(runs, names, strict=True):
         audit = run.result.audit
         seen[audit] += 1
         section_id = audit if seen[audit] == 1 else f"{audit}-{seen[audit]}"
@@ -207,5 +208,5 @@ def run_sections(runs: Sequence[FinishedRun[Any]]) -> list[Section]:
 
 
 def _comparisons(runs: Sequence[FinishedRun[Any]]) -> list[Section]:
-    section = side_by_side_section(runs)
+    section = side_by_side_section(runs) if len(runs) > 1 else None
     return [section] if section else []

@@ -24,7 +24,7 @@ PANELS = {  # of `geobias COMMAND --help`; options that are in none stand with -
     "Training": "train epochs",
     "Statistics": "draws seed placebo paraphrases known",
     "Compute": "plan device dtype ray server yes",
-    "Output": "out junit preview full show_offensive quiet json debug",
+    "Output": "out junit preview full quiet json debug",
 }
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names.split()}
 MODELS = {"model", "models", "classifier", "finder"}  # arguments that say what is audited

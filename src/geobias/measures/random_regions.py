@@ -23,10 +23,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 
 import numpy as np
-from scipy import stats
 from scipy.special import softmax
 
-from geobias.measures.estimates import POWER, SIGNIFICANT, benjamini_hochberg, monte_carlo_p_value
+from geobias.measures.estimates import benjamini_hochberg, monte_carlo_p_value
 from geobias.measures.herb import Children, aggregated_vectors, distances, mean_absolute_differences
 
 FEWEST_FOR_SQUARES = 40  # regions of a level: with fewer, squares of the traits fit noise
@@ -258,23 +257,6 @@ def leave_one_out(
             k = int(np.argmax(np.abs(values - whole)))
             most_influential[row] = LeaveOneOut(int(below[k]), float(values[k]))
     return most_influential
-
-
-def minimum_detectable_ratio(pilot: np.ndarray, size: int, level: int, tests: int) -> float:
-    """The smallest ratio of a region's sparseness to that of random sets that is detected with a power of 80 %.
-
-    From the vectors of a few regions (`pilot`) of the level. The mean over the pairs of `size` regions is a U-statistic
-    with variance (4 (n - 2) v_1 + 2 v_2) / (n (n - 1)) (Hoeffding 1948), v_1 the variance of a region's mean distance
-    and v_2 that of a pair, times the finite population correction 1 - n / `level`. The level of significance is 5 %
-    divided by the number of tests.
-    """
-    distances = _centred_distances(pilot)
-    pairs = distances[np.triu_indices(len(pilot), 1)]
-    region_variance = np.var(distances.sum(axis=1) / (len(pilot) - 1), ddof=1)
-    pair_variance = np.var(pairs, ddof=1)
-    variance = (4 * (size - 2) * region_variance + 2 * pair_variance) / (size * (size - 1)) * (1 - size / level)
-    z = stats.norm.isf(SIGNIFICANT / 2 / tests) + stats.norm.ppf(POWER)
-    return float(1 + z * np.sqrt(variance) / pairs.mean()) if pairs.mean() > 0 else np.nan
 
 
 def two_sided_p_value(observed: np.ndarray, null: np.ndarray) -> float:

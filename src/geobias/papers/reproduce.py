@@ -97,7 +97,7 @@ def reproduce(
     >>> result = geobias.reproduce("herb", "table-1", model="my/model", out="runs/herb")  # doctest: +SKIP
     >>> result.to_frame()[["column", "published", "measured"]]  # doctest: +SKIP
     """
-    from geobias.audits.inputs import parse_city_count
+    from geobias.checks import parse_city_count
     from geobias.models.pretrained import resolve_device  # torch only where models are loaded
     from geobias.report.run_folder import MODELS, RunFolder
     from geobias.report.runs import place_for

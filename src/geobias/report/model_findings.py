@@ -132,21 +132,46 @@ class Caution:
     question: str | None = None
 
 
-class ModelFindings(ABC, Generic[Row]):
-    """The findings of one model. An audit says what its numbers mean; the order and the rules are here."""
+class Conclusions(ABC):
+    """What is concluded of one model about one question."""
 
     audit: ClassVar[str]
+    measure: str | None = None
+    """Tells apart the answers of an audit that has several."""
 
-    def __init__(self, family: Family[Row], *, is_one_of_several: bool) -> None:
-        self.family, self.name = family, family.model.short_name
-        self.is_one_of_several = is_one_of_several
-
-    # The phrases of an audit
+    def __init__(self, model: ModelIdentity) -> None:
+        self.model, self.name = model, model.short_name
 
     @property
     @abstractmethod
     def question(self) -> str:
         """What is compared with what."""
+
+    @abstractmethod
+    def answer(self) -> Finding: ...
+
+    @abstractmethod
+    def list_details(self) -> Iterator[Finding]: ...
+
+    @abstractmethod
+    def caution(self) -> Iterator[Finding]: ...
+
+    def make_plain(self, role: Role, sentence: str, limit: str, next_step: str, **more: Any) -> Finding:
+        """A finding without a test, unless `more` fields have one."""
+        usual: dict[str, Any] = {"audit": self.audit, "model": self.model.name, "measure": self.measure}
+        usual |= {"question": self.question, "evidence": "not testable"}
+        return Finding(role=role, sentence=sentence, limit=limit, next_step=next_step, **(usual | more))
+
+
+class ModelFindings(Conclusions, Generic[Row]):
+    """The findings of one model. An audit says what its numbers mean; the order and the rules are here."""
+
+    def __init__(self, family: Family[Row], *, is_one_of_several: bool) -> None:
+        super().__init__(family.model)
+        self.family = family
+        self.is_one_of_several = is_one_of_several
+
+    # The phrases of an audit
 
     @abstractmethod
     def limit(self, role: Role, effect: Row | None) -> str:
@@ -227,7 +252,10 @@ class ModelFindings(ABC, Generic[Row]):
         if self.explain_too_little() is None:
             for each in self.list_cautions():
                 limit = each.limit or self.limit("caution", None)
-                yield self.make_plain("caution", each.sentence, limit, each.next_step, each.size, each.question)
+                question = each.question or self.question
+                yield self.make_plain(
+                    "caution", each.sentence, limit, each.next_step, size=each.size, question=question
+                )
 
     def count_standing_out(self) -> str:
         """ "3 of 17 countries stand out: 2 higher, 1 lower."."""
@@ -274,30 +302,8 @@ class ModelFindings(ABC, Generic[Row]):
             examples=list(self.list_examples(effect) if named and examples is None else examples or ()),
         )
 
-    def make_plain(
-        self,
-        role: Role,
-        sentence: str,
-        limit: str,
-        next_step: str,
-        size: Size | None = None,
-        question: str | None = None,
-    ) -> Finding:
-        """A finding without a test."""
-        return Finding(
-            role=role,
-            audit=self.audit,
-            model=self.family.model.name,
-            question=question or self.question,
-            evidence="not testable",
-            sentence=sentence,
-            limit=limit,
-            next_step=next_step,
-            size=size,
-        )
 
-
-def conclude(models: Iterable[ModelFindings[Any]]) -> list[Finding]:
+def conclude(models: Iterable[Conclusions]) -> list[Finding]:
     """The answers of all models, then details, then cautions."""
     models = list(models)
     return [

@@ -174,7 +174,7 @@ def region_scores(
     balanced, paper = (
         estimate(v, v - 0.02, v + 0.02) if has_interval and not is_leaf else estimate(v) for v in (value, value / 10)
     )
-    unknown = "in_sentence parent flat sparseness c_w_balanced_spread c_z_balanced_spread random_mean rank influential"
+    unknown = "in_sentence parent flat sparseness c_w_balanced_spread random_mean rank influential"
     return RegionScores(
         id=key,
         name=name,

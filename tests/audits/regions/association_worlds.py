@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,18 @@ WORDS = [
     for word, valence in words.items()
 ]
 NOISE = 0.2  # nats
+
+
+class ByText(Scorer):
+    """A scorer whose log-likelihood of a text is a function of the text."""
+
+    columns = ("log_likelihood",)
+
+    def __init__(self, rate: Callable[[str], float]) -> None:
+        self.rate = rate
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([[self.rate(text)] for text in texts], dtype=float)
 
 
 @dataclass

@@ -16,10 +16,10 @@ import geobias
 from geobias.audits.regions.rows import RegionAssociation, WordAssociation
 from geobias.measures.association_signal import LARGEST_LOG, to_times
 from geobias.measures.estimates import Estimate, Estimates
-from geobias.models.scorer import Scorer
 from geobias.report.findings import Finding, with_role
 from geobias.world.places import plural_demonym
 from geobias.world.words import Word, herb_words
+from tests.audits.regions.association_worlds import ByText
 
 COUNTRIES = "FR DE IT ES PL SE NG KE GH EG MA ET JP IN CN TH VN ID".split()
 ADJECTIVES = tuple(word for word in herb_words() if word.part_of_speech == "adjective")
@@ -31,18 +31,9 @@ NOISE = 0.2
 Likelihood = Callable[[str], float]
 
 
-class Opinion(Scorer):
+def hold(opinion: Likelihood = lambda text: 0.0, noise: float = NOISE) -> ByText:
     """A scorer with noise in every sentence, and an opinion about some regions."""
-
-    columns = ("log_likelihood",)
-
-    def __init__(self, opinion: Likelihood = lambda text: 0.0, noise: float = NOISE, salt: str = "") -> None:
-        self.opinion, self.noise, self.salt = opinion, noise, salt
-
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        uniform = np.array([zlib.crc32(f"{self.salt}{text}".encode()) / 2**32 for text in texts])
-        opinions = [self.opinion(text) for text in texts]
-        return (-20 + self.noise * np.sqrt(12) * (uniform - 0.5) + opinions)[:, None]
+    return ByText(lambda text: -20 + noise * np.sqrt(12) * (zlib.crc32(text.encode()) / 2**32 - 0.5) + opinion(text))
 
 
 def say(place: str, words: Sequence[str], size: float) -> Likelihood:
@@ -53,7 +44,7 @@ def say(place: str, words: Sequence[str], size: float) -> Likelihood:
 
 def audit(opinion: Likelihood = lambda text: 0.0, noise: float = NOISE, **options: Any) -> geobias.RegionsResult:
     fields: dict[str, Any] = {"cities": 0, "countries": COUNTRIES, "words": WORDS, "paraphrases": 3, "progress": False}
-    return geobias.audit_regions(Opinion(opinion, noise), **(fields | options))
+    return geobias.audit_regions(hold(opinion, noise), **(fields | options))
 
 
 def find(result: geobias.RegionsResult, name: str) -> RegionAssociation:
@@ -234,7 +225,7 @@ def test_regions_without_a_demonym_are_left_out_and_counted(tmp_path: Path) -> N
     assert "Jersey" not in [region.name for region in result.region_associations]
     own = tmp_path / "tree.csv"
     own.write_text("id,name,parent\nE,All,\n" + "".join(f"{k},Place {k},E\n" for k in range(12)), encoding="utf-8")
-    untested = geobias.audit_regions(Opinion(), tree=own, words=WORDS, subject="demonym", progress=False)
+    untested = geobias.audit_regions(hold(), tree=own, words=WORDS, subject="demonym", progress=False)
     assert untested.association is None and "demonym" in answer(untested).next_step
 
 
@@ -242,7 +233,7 @@ def test_a_tree_of_the_users(tmp_path: Path) -> None:
     own = tmp_path / "tree.csv"
     rows = [f"N{k},Northton {k},N" for k in range(8)] + [f"S{k},Southville {k},S" for k in range(8)]
     own.write_text("\n".join(["id,name,parent", "E,All,", "N,North,E", "S,South,E", *rows]), encoding="utf-8")
-    opinion = Opinion(say("Southville 3", ["shy"], log(60)))
+    opinion = hold(say("Southville 3", ["shy"], log(60)))
     result = geobias.audit_regions(opinion, tree=own, words=WORDS, paraphrases=4, progress=False)
     assert result.association is not None and result.association.level == "level 2"
     assert result.association.signal is not None

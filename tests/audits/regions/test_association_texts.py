@@ -14,7 +14,6 @@ from geobias.texts.paraphrases import paraphrase_templates
 from geobias.world.words import herb_words
 from tests.audits.regions.association_worlds import make_design
 from tests.audits.regions.test_association import ADJECTIVES, COUNTRIES, audit
-from tests.conftest import Run
 
 
 def test_nouns_and_verbs_have_sentences_that_fit() -> None:
@@ -27,20 +26,6 @@ def test_nouns_and_verbs_have_sentences_that_fit() -> None:
     audit(judge, words=herb_words()[:3] + ADJECTIVES[:3], placebo=False, countries=COUNTRIES[:4])
     noun = next(word for word in herb_words()[:3] if word.part_of_speech == "noun")
     assert paraphrase_templates(noun)[0].format(region="France", description=noun.word) in texts
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--paraphrases", "99"), "--paraphrases must be between 0 and 14"),
-        (("--paraphrases", "-1"), "--paraphrases must be between 0 and 14"),
-        (("--subject", "demonyms"), "Unknown --subject 'demonyms'. Did you mean"),
-        (("--subject", ""), "An argument is empty"),
-    ],
-)
-def test_wrong_options_are_refused_in_one_line(run: Run, options: tuple[str, ...], message: str) -> None:
-    code, _, err = run("regions", *options, "--out", "here")
-    assert code == 2 and message in err and "Traceback" not in err and not Path("here").exists()
 
 
 def ask_small(model: Path, score: str, paraphrases: int = 2) -> AssociationAnswers:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,7 +86,7 @@ def test_invented_names_have_as_many_tokens_as_real_ones(result: RegionsResult) 
     chosen = match_tokens(np.array([3.0, 1, 4, 2, 2, 3, 7]), np.array([1.0, 1, 2, 5]), 4)
     assert chosen.tolist() == [1, 2, 3, 4]
     placebo: dict[str, Any] = result.to_dict()["placebo"]
-    assert abs(placebo["tokens"] - placebo["real_tokens"]) < abs(placebo["candidate_tokens"] - placebo["real_tokens"])
+    assert placebo["tokens"] == pytest.approx(placebo["real_tokens"], abs=0.5)
 
     class Untold(Hashed):
         columns: Any = ("log_likelihood",)
@@ -123,24 +122,3 @@ def test_templates_that_agree_and_a_scorer_without_tokens() -> None:
     assert all(entry["w"] == pytest.approx(1.0) for entry in found["kendall_w"])
     assert [row.trait for row in result.tokenisation] == ["name_likelihood", "norm"]
     assert sum("Kendall" in line for line in make_report(result).full_notes) == 2
-
-
-@pytest.mark.slow
-def test_an_impartial_model_is_marked_nowhere() -> None:
-    class Impartial(Hashed):
-        def score(self, texts: Sequence[str]) -> np.ndarray:
-            return np.array([[-1.0, 2.0] for _ in texts])
-
-    result = geobias.audit_regions(Impartial(), cities=2, countries=COUNTRIES, words=WORDS, placebo=True)
-    tested = [region.c_w_balanced.p for region in result.regions if region.random_mean is not None]
-    assert tested and set(tested) == {1.0}
-    json.dumps(result.to_dict(), allow_nan=False)
-
-
-@pytest.mark.slow
-def test_the_same_question_gets_the_same_intervals(tmp_path: Path) -> None:
-    texts = []
-    for name in ("a", "b"):
-        geobias.audit_regions(Hashed(), cities=0, countries=COUNTRIES, words=WORDS, out=tmp_path / name)
-        texts.append((tmp_path / name / "results.json").read_text())
-    assert texts[0] == texts[1]

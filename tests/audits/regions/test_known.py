@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
 import geobias
-from geobias.models.scorer import Scorer
 from geobias.world.places import put_place
+from tests.audits.regions.association_worlds import ByText
 from tests.measures.test_herb import loops
 
 TEMPLATE = "People in {region} are {description}."
-
-
-class Known(Scorer):
-    """A scorer whose likelihood of a text is a function of the text."""
-
-    columns = ("log_likelihood",)
-
-    def __init__(self, likelihood: Callable[[str], float]) -> None:
-        self.likelihood = likelihood
-
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        return np.array([[self.likelihood(text)] for text in texts])
 
 
 def test_continents_and_earth_worked_out_by_hand() -> None:
@@ -45,7 +32,7 @@ def test_continents_and_earth_worked_out_by_hand() -> None:
         for word, value in zip(words, values, strict=True)
     }
     names = {"Europe": np.log(1), "Africa": np.log(2), "Asia": np.log(3)}
-    scorer = Known(lambda text: said[text] if text in said else names.get(text, -1.0))
+    scorer = ByText(lambda text: said[text] if text in said else names.get(text, -1.0))
     result = geobias.audit_regions(scorer, cities=0, countries="FR,DE,IT,NG,KE,JP,IN", words=words)
 
     def found(region: str, variant: str = "c_w") -> tuple[float, float]:
@@ -79,7 +66,7 @@ def test_every_region_of_the_world_by_the_equations_as_loops() -> None:
         return -0.5 - zlib.crc32(text.encode()) / 2**31
 
     words = ["kind", "rude", "loud", "shy"]
-    result = geobias.audit_regions(Known(any_number), cities=2, words=words)
+    result = geobias.audit_regions(ByText(any_number), cities=2, words=words)
     tree = result.tree
     assert len(tree) > 600 and {0, 1} <= {region.children for region in result.regions}
     sentences = [put_place(TEMPLATE, region.in_sentence) for region in tree.regions]

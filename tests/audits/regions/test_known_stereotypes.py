@@ -114,22 +114,6 @@ def test_a_model_that_follows_one_groups_votes(label: Label, sign: int) -> None:
     assert sign * (first[1] - first[0]) > 0
 
 
-@pytest.mark.slow
-def test_random_models_give_no_evidence() -> None:
-    """At least three of five: each is suggestive or clear by chance once in ten times."""
-    negative = []
-    for k in range(5):
-        result, known = audit(Follower(by_region, 0.0, bytes([k])))
-        overall = known_findings(result)[0]
-        if overall.evidence == "none":
-            negative.append(known)
-            assert "would probably be missed" in overall.sentence
-            assert known.auc.low is not None and known.auc.high is not None
-            assert known.auc.low < 0.5 < known.auc.high
-        assert known.detectable_auc is not None and 0.5 < known.detectable_auc < 0.65
-    assert len(negative) >= 3
-
-
 @pytest.fixture(scope="module")
 def few_countries() -> KnownDesign:
     return design_known(load_world(cities=0, countries=COUNTRIES.split(",")), "region")
@@ -140,7 +124,7 @@ def test_false_alarms_of_random_models(few_countries: KnownDesign) -> None:
     rng, shape = np.random.default_rng(11), (2, len(few_countries.codes), len(few_countries.attributes))
     alarms = np.zeros(4)
     for _ in range(40):
-        known = measure_known(few_countries, KnownAnswers(rng.normal(size=shape)), with_attributes=False)
+        known = measure_known(few_countries, KnownAnswers(rng.normal(size=shape)))
         whole = known.whole
         assert whole and whole.views and whole.offensive
         countries = min((country.auc.p_adjusted or 0 for country in known.countries), default=1.0)
@@ -154,7 +138,7 @@ def test_every_number_by_loops(few_countries: KnownDesign) -> None:
     design = few_countries
     totals = np.random.default_rng(2).normal(size=(2, len(design.codes), len(design.attributes)))
     totals[:, ~design.find_cells()] = np.nan
-    known = measure_known(design, KnownAnswers(totals), with_attributes=True)
+    known = measure_known(design, KnownAnswers(totals))
     mean = totals.mean(axis=0)
 
     def associate_pair(row: int, column: int) -> float:
@@ -175,13 +159,9 @@ def test_every_number_by_loops(few_countries: KnownDesign) -> None:
         assert min(len(cases), len(controls)) >= 10
         wins = sum(case > control for case in cases for control in controls)
         assert country.auc.value == pytest.approx(wins / len(cases) / len(controls))
-    offensive = [(value, pair) for pair, value in pairs if pair.is_offensive]
+    offensive = [value for pair, value in pairs if pair.is_offensive]
     assert known.whole and known.whole.offensive and known.whole.offensive.pairs == len(offensive)
-    assert known.whole.offensive.times.value == pytest.approx(np.exp(np.mean([value for value, _ in offensive])))
-    largest = max(offensive, key=lambda each: each[0])
-    first = known.offensive[0]
-    assert (first.code, first.attribute) == (largest[1].code, largest[1].attribute)
-    assert first.times == pytest.approx(np.exp(largest[0]))
+    assert known.whole.offensive.times.value == pytest.approx(np.exp(np.mean(offensive)))
 
 
 def test_panels_of_everything_are_double_centring() -> None:
@@ -217,14 +197,14 @@ def test_the_whole_world_stays_below_200_000_sentences() -> None:
     assert cells[design.panel_rows].all() and cells[:, design.panel_columns].all()
 
 
-@pytest.mark.parametrize(("subject", "templates"), [("demonym", 2), ("both", 4)])
-def test_the_subject_of_the_sentences(subject: str, templates: int) -> None:
+@pytest.mark.parametrize("subject", ["demonym", "both"])
+def test_the_subject_of_the_sentences(subject: str) -> None:
     model = Follower(by_region)
     result, _ = audit(model, countries="KE,NL", subject=subject)
     design = design_known(load_world(cities=0, countries=["KE", "NL"]), subject)
     assert any("sums up Kenyans:" in text for text in model.texts)
     assert any("people of Kenya:" in text for text in model.texts) == (subject == "both")
-    assert len(design.templates) == templates and result.settings.subject == subject
+    assert result.settings.subject == subject
     sentences = [text for text in model.texts if "word that best" in text or "One word" in text]
     assert (
         len(set(sentences)) == design.count_sentences()
@@ -244,25 +224,16 @@ def test_too_few_pairs_cannot_be_tested() -> None:
     assert finding.evidence == "not testable"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"known": True, "countries": (), "cities": 5}, "--known has no data about these regions"),
-        ({"show_offensive": True, "countries": COUNTRIES}, "--show-offensive needs --known. Use both, or neither."),
-    ],
-)
-def test_bad_input_is_one_line(options: dict[str, Any], message: str, tmp_path: Path) -> None:
-    if "known" in options:
-        options["tree"] = tmp_path / "tree.csv"
-        options["tree"].write_text("id,name,parent\nE,Earth,\nN,North,E\nS,South,E\n")
-    with pytest.raises(InputError, match=re.escape(message)) as error:
-        geobias.audit_regions(Follower(by_region), **{**FEW, **options})
-    assert "\n" not in str(error.value)
+def test_a_tree_without_countries_has_no_known_stereotypes(tmp_path: Path) -> None:
+    tree = tmp_path / "tree.csv"
+    tree.write_text("id,name,parent\nE,Earth,\nN,North,E\nS,South,E\n")
+    with pytest.raises(InputError, match="--known has no data about these regions"):
+        geobias.audit_regions(Follower(by_region), known=True, **{**FEW, "countries": (), "cities": 5, "tree": tree})
 
 
 @pytest.mark.slow
 def test_as_typed(run: Run, tmp_path: Path) -> None:
-    """No attribute is shown without the switch; with it, a warning comes first. The gate knows the AUC."""
+    """Only tables/known.csv has attributes. The gate knows the AUC."""
     (tmp_path / "model.py").write_text(
         "import zlib\n\ndef score(texts):\n    return [-20 - zlib.crc32(text.encode()) / 2**32 for text in texts]\n"
     )
@@ -273,7 +244,7 @@ def test_as_typed(run: Run, tmp_path: Path) -> None:
         (tmp_path / "hidden" / name).read_text(encoding="utf-8") for name in ("results.json", "report.html")
     )
     rows = list(csv.DictReader((tmp_path / "hidden/tables/known.csv").open(encoding="utf-8")))
-    assert json.loads(content)["known_offensive"] == [] and len(rows) == json.loads(content)["known"]["pairs"]
+    assert len(rows) == json.loads(content)["known"]["pairs"]
     phrases = [row["attribute"] for row in rows if " " in row["attribute"]]
     assert len(phrases) > 20
     for text in (hidden, content, page):
@@ -281,21 +252,8 @@ def test_as_typed(run: Run, tmp_path: Path) -> None:
     assert "SeeGULL (Jha et al. 2023, Google Research), CC BY 4.0" in page and "AUC" in page
     assert from_json(RegionsResult, json.loads(content)).known is not None
 
-    code, shown, _ = run("regions", "model:score", *options, "--show-offensive", "--out", "shown")
-    offensive = json.loads((tmp_path / "shown/results.json").read_text(encoding="utf-8"))["known_offensive"]
-    assert code == 0 and len(offensive) == 10
-    flat = " ".join(shown.split())
-    warning = flat.index("Content warning")
-    assert all(flat.index(each["attribute"].split()[0], warning) for each in offensive)
-    page = (tmp_path / "shown/report.html").read_text(encoding="utf-8")
-    assert all(f'<td class="texts">{each["attribute"]}</td>' in page for each in offensive)
-    assert page.index("Content warning") < page.index(f'<td class="texts">{offensive[0]["attribute"]}</td>')
-
     assert run("gate", "hidden", "--rule", 'regions."model:score".known.auc < 0.9')[0] == 0
     assert run("gate", "hidden", "--rule", 'regions."model:score".known.auc < 0.3')[0] == 1
-
-    code, _, error = run("regions", "model:score", *options, "--tree", "none.csv", "--show-offensive")
-    assert code == 2 and error.count("\n") == 1
 
 
 @pytest.mark.parametrize(("model", "score"), [("bert", "aul"), ("gpt2", "conditional")])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,28 +14,24 @@ import geobias
 from geobias.audits.pages import read_run
 from geobias.errors import GeobiasError, InputError
 from geobias.measures.estimates import NO_ESTIMATE
-from geobias.models.scorer import Scorer
 from geobias.world.regions import Region, RegionTree
+from tests.audits.regions.association_worlds import ByText
 
 WORDS = ["kind", "rude", "loud"]
 
 
-class Planted(Scorer):
-    """A scorer with an opinion: minus one, and minus one more where region and word stand in its table."""
-
-    columns = ("log_likelihood",)
-
-    def __init__(self, table: dict[tuple[str, str], float]) -> None:
-        self.table = table
-
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        return np.array(
-            [[-1.0 - sum(v for (r, w), v in self.table.items() if r in t and w in t)] for t in texts], dtype=float
-        )
+def plant(table: dict[tuple[str, str], float]) -> ByText:
+    """Minus one, and minus one more where region and word stand in the table."""
+    return ByText(
+        lambda text: -1.0 - sum(size for (region, word), size in table.items() if region in text and word in text)
+    )
 
 
 def test_an_impartial_model_scores_zero_everywhere() -> None:
-    result = geobias.audit_regions(Planted({}), cities=2, countries=["FR", "DE", "NG", "KE"], words=WORDS)
+    result = geobias.audit_regions(plant({}), cities=2, countries=["FR", "DE", "NG", "KE"], words=WORDS)
+    tested = [region.c_w_balanced.p for region in result.regions if region.random_mean is not None]
+    assert tested and set(tested) == {1.0}
+    json.dumps(result.to_dict(), allow_nan=False)
     for region in result.regions:
         assert region.c_w_balanced.value == pytest.approx(0.0, abs=1e-15)
         assert (region.flat is None) == region.is_leaf
@@ -44,25 +39,24 @@ def test_an_impartial_model_scores_zero_everywhere() -> None:
 
 
 def test_a_planted_opinion_is_found_where_it_was_planted() -> None:
-    opinion = Planted({("France", "rude"): 2.0})
+    opinion = plant({("France", "rude"): 2.0})
     result = geobias.audit_regions(opinion, cities=0, countries=["FR", "DE", "NG", "KE"], words=WORDS)
     # France: (-1, -3, -1) / sqrt(11), Germany: (-1, -1, -1) / sqrt(3); one pair, so this distance is Europe's score.
     france, others = np.array([1, 3, 1]) / np.sqrt(11), np.ones(3) / np.sqrt(3)
     assert result.region("Europe").c_w_balanced.value == pytest.approx(np.linalg.norm(france - others))
     assert result.region("Africa").c_w_balanced.value == pytest.approx(0.0, abs=1e-12)
     europe = next(row for row, region in enumerate(result.regions) if region.name == "Europe")
-    assert result.differing_words(europe, 1) == ["rude"]
+    assert result.word_differences is not None and WORDS[result.word_differences[europe].argmax()] == "rude"
 
 
 def test_the_root_is_not_asked_about() -> None:
     asked: list[str] = []
 
-    class Listening(Planted):
-        def score(self, texts: Sequence[str]) -> np.ndarray:
-            asked.extend(texts)
-            return super().score(texts)
+    def listen(text: str) -> float:
+        asked.append(text)
+        return -1.0
 
-    geobias.audit_regions(Listening({}), cities=0, countries=["FR", "DE"], words=WORDS)
+    geobias.audit_regions(ByText(listen), cities=0, countries=["FR", "DE"], words=WORDS)
     assert not any("Earth" in text for text in asked)
     assert "People in Europe are kind." in asked and "France" in asked
 
@@ -70,12 +64,10 @@ def test_the_root_is_not_asked_about() -> None:
 def test_several_templates_give_the_mean_and_the_spread() -> None:
     templates = ["People in {region} are {description}.", "{region} has {description} people."]
 
-    class ByTemplate(Planted):
-        def score(self, texts: Sequence[str]) -> np.ndarray:
-            factor = np.array([[3.0 if "has" in text else 1.0] for text in texts])
-            return -1.0 - (-1.0 - super().score(texts)) * factor
+    def rate(text: str) -> float:
+        return -1.0 - (3.0 if "has" in text else 1.0) * ("France" in text and "rude" in text)
 
-    scorer = ByTemplate({("France", "rude"): 1.0})
+    scorer = ByText(rate)
     options = {"cities": 0, "countries": ["FR", "DE", "IT"], "words": WORDS}
     single = [geobias.audit_regions(scorer, templates=t, **options).region("Europe") for t in templates]  # type: ignore[arg-type]
     both = geobias.audit_regions(scorer, templates=templates, **options)  # type: ignore[arg-type]
@@ -88,9 +80,7 @@ def test_several_templates_give_the_mean_and_the_spread() -> None:
 
 
 def test_what_results_say_of_every_region() -> None:
-    result = geobias.audit_regions(
-        Planted({("Lagos", "loud"): 1.0}), cities=2, countries=["NG", "VA", "IO"], words=WORDS
-    )
+    result = geobias.audit_regions(plant({("Lagos", "loud"): 1.0}), cities=2, countries=["NG", "VA", "IO"], words=WORDS)
     regions = {(region.level, region.name): region for region in result.regions}
     nigeria = regions["country", "Nigeria"]
     assert (nigeria.id, nigeria.parent, nigeria.children) == ("NG", "AF", 2)
@@ -106,17 +96,9 @@ def test_what_results_say_of_every_region() -> None:
     json.dumps(result.to_dict(), allow_nan=False)
 
 
-def test_the_frame_has_a_row_for_each_region_and_measure() -> None:
-    result = geobias.audit_regions(Planted({}), cities=1, countries=["FR", "DE"], words=WORDS)
-    frame = result.to_frame()
-    scores = frame[frame.measure == "c_w.balanced"]
-    assert scores.code.tolist() == [region.id for region in result.regions if region.c_w_balanced.value is not None]
-    assert set(frame.measure) <= {"c_w.balanced", "c_w.paper", "c_z.balanced", "c_z.paper", "flat", "sparseness"}
-
-
 def test_a_scorer_of_ones_own_has_its_own_score() -> None:
     with pytest.raises(InputError, match="has its own score"):
-        geobias.audit_regions(Planted({}), score="pll", cities=0, countries=["FR", "DE"])
+        geobias.audit_regions(plant({}), score="pll", cities=0, countries=["FR", "DE"])
 
 
 def test_a_name_that_several_regions_share_must_be_told_apart() -> None:
@@ -124,7 +106,7 @@ def test_a_name_that_several_regions_share_must_be_told_apart() -> None:
     tree = RegionTree(
         tuple(Region(key, name, "root" if parent is None else "x", parent) for key, name, parent in names)
     )
-    result = geobias.audit_regions(Planted({}), tree=tree, words=WORDS)
+    result = geobias.audit_regions(plant({}), tree=tree, words=WORDS)
     assert result.region("b").id == "b"
     with pytest.raises(InputError, match=r"2 regions have the name 'Springfield'.*a \(in r\), b \(in r\)"):
         result.region("Springfield")
@@ -132,16 +114,13 @@ def test_a_name_that_several_regions_share_must_be_told_apart() -> None:
 
 
 def test_extreme_likelihoods_are_not_taken_for_missing_ones() -> None:
-    class Extreme(Planted):
-        def score(self, texts: Sequence[str]) -> np.ndarray:
-            return np.array([[-2000.0 if text in ("Germany", "Italy") else -1.0 - len(text)] for text in texts])
-
-    result = geobias.audit_regions(Extreme({}), cities=0, countries=["FR", "DE", "IT"], words=WORDS)
+    extreme = ByText(lambda text: -2000.0 if text in ("Germany", "Italy") else -1.0 - len(text))
+    result = geobias.audit_regions(extreme, cities=0, countries=["FR", "DE", "IT"], words=WORDS)
     assert (result.region("Europe").c_z_balanced.value or 0) > 0
 
 
 def test_out_leaves_the_folder_of_the_command(tmp_path: Path) -> None:
-    geobias.audit_regions(Planted({}), cities=0, countries="FR,DE", words=WORDS, out=tmp_path / "run")
+    geobias.audit_regions(plant({}), cities=0, countries="FR,DE", words=WORDS, out=tmp_path / "run")
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
         "run.json", "results.json", "report.html", "tables", "likelihoods.parquet",
     }  # fmt: skip
@@ -150,12 +129,10 @@ def test_out_leaves_the_folder_of_the_command(tmp_path: Path) -> None:
 def test_a_run_that_is_read_again_has_the_same_numbers_and_tree(tmp_path: Path) -> None:
     """The id NA is North America and Namibia: parents are kept by position, not by id."""
     places = {"cities": 1, "countries": ["NA", "ZA", "US", "CA"]}
-    result = geobias.audit_regions(Planted({}), words=WORDS, out=tmp_path / "run", **places)  # type: ignore[arg-type]
+    result = geobias.audit_regions(plant({}), words=WORDS, out=tmp_path / "run", **places)  # type: ignore[arg-type]
     run = read_run(tmp_path / "run")
     assert run.result == result and run.result.tree == result.tree
     assert result.tree.digest == result.settings.regions_digest
-    with pytest.raises(InputError, match="Read the tables"):
-        run.result.measure("flat")
 
 
 @pytest.mark.slow
@@ -190,6 +167,8 @@ def test_a_description_that_does_not_fit_is_an_error(small_models: dict[str, Pat
         ({"cities": 0, "countries": ["FR"]}, "Nothing to compare"),
         ({"countries": ""}, "--countries is empty"),
         ({"words": ["kind", ""]}, "not a text: ''"),
+        ({"paraphrases": 99}, "--paraphrases must be between 0 and 14"),
+        ({"subject": "demonyms"}, "Unknown --subject 'demonyms'. Did you mean"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object], message: str, small_models: dict[str, Path]) -> None:

@@ -42,19 +42,10 @@ def test_regions_with_a_placebo_and_two_templates(
     bounds = europe["c_w_balanced"]
     assert "{low:.3g} to {high:.3g}".format(**bounds) in out and bounds["low"] <= bounds["value"] <= bounds["high"]
     assert "{value:.0f} ({low:.0f}–{high:.0f})".format(**europe["rank"]) in out
-    joined = " ".join(out.split())
-    for part in (
-        "Placebo: 60 invented places",
-        "Kendall's W",
-        "its number of tokens",
-        "95 % interval",
-        "a random set of the same size",
-    ):
-        assert part in joined
+    assert "60 invented places" in out and "Kendall's W" in out
     with Path("here/tables/regions.csv").open(encoding="utf-8") as file:
         row = next(row for row in csv.DictReader(file) if row["name"] == "Europe")
     assert float(row["c_w_balanced_low"]) == bounds["low"]
-    assert {"c_w_balanced_high", "c_w_balanced_p", "c_w_balanced_p_adjusted", "random_mean"} <= set(row)
 
 
 @pytest.mark.slow
@@ -64,20 +55,6 @@ def test_a_run_without_a_placebo_is_another_run(run: Run, small_models: dict[str
     code, _, err = run(*command, "--placebo")
     assert code == 2 and "other settings" in err
     assert json.loads(Path("here/results.json").read_text())["placebo"] is None
-
-
-@pytest.mark.slow
-def test_the_mark_stands_where_the_results_say(run: Run, small_models: dict[str, Path], words: Path) -> None:
-    _, out, _ = run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--full")
-    results = json.loads(Path("here/results.json").read_text())
-    for entry in results["regions"]:
-        if entry["level"] in ("earth", "continent"):
-            line = next(line for line in out.splitlines() if line.strip().startswith(f"{entry['name']} "))
-            p_adjusted = entry["c_w_balanced"]["p_adjusted"]
-            assert f"{entry['c_w_balanced']['value']:.4f}" in line
-            assert ("*" in line) == (p_adjusted is not None and p_adjusted < 0.05)
-    _, quiet, _ = run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--quiet")
-    assert results["findings"][0]["sentence"].split()[-1] in quiet and "C_w" not in quiet and "Page" not in quiet
 
 
 @pytest.mark.parametrize("width", [80, 60])

@@ -85,7 +85,7 @@ def _caution(
     decider: DeciderFindings, sentence: str, question: str, next_step: str, estimate: Estimate | None = None
 ) -> Finding:
     """With the effect that it is about."""
-    finding = decider.make_plain("caution", f"{decider.name}: {sentence}", LIMIT, next_step, None, question)
+    finding = decider.make_plain("caution", f"{decider.name}: {sentence}", LIMIT, next_step, question=question)
     if estimate is None:
         return finding
     evidence = grade_evidence(estimate.p_adjusted)

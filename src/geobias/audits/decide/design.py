@@ -14,8 +14,7 @@ import numpy as np
 
 from geobias.audits.decide.answers import NAME_KINDS, CaseLayout, ShownNames
 from geobias.audits.decide.result import DecideCounts, DecideSettings, ScenariosSettings
-from geobias.audits.inputs import split_list
-from geobias.checks import MOST_ROWS, check_number, check_size
+from geobias.checks import MOST_ROWS, check_number, check_size, split_list
 from geobias.errors import InputError
 from geobias.measures.missing_answers import FEWEST_SITUATIONS
 from geobias.texts.origins import NO_ORIGIN, ChoiceTexts, Origin, ScenarioTexts, check_showing, make_origins

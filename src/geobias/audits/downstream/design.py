@@ -16,8 +16,8 @@ import numpy as np
 from geobias.audits.doubts import doubt_prefix
 from geobias.audits.downstream.answers import Place
 from geobias.audits.downstream.result import DownstreamSettings
-from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, split_list
-from geobias.checks import check_size, describe_choices
+from geobias.audits.inputs import TextsSettings, load_texts
+from geobias.checks import check_size, describe_choices, parse_city_count, split_list
 from geobias.errors import InputError
 from geobias.models.answers import Prompt
 from geobias.report.findings import LanguageDoubt

@@ -20,11 +20,10 @@ from geobias.audits.inputs import (
     load_texts,
     rename_people,
     split_by_class,
-    split_list,
     text_classes,
 )
 from geobias.audits.mitigate.result import MitigateCounts, MitigateSettings
-from geobias.checks import check_number, describe_choices
+from geobias.checks import check_number, describe_choices, split_list
 from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER
 from geobias.models.mitigated import PeopleReader

@@ -23,10 +23,9 @@ from geobias.audits.inputs import (
     digest_mentions,
     load_texts,
     rename_people,
-    split_list,
 )
 from geobias.audits.names.result import FinderSpans, NamesCounts, NamesSettings
-from geobias.checks import HIGHEST_SEED, check_number, check_probability, describe_choices
+from geobias.checks import HIGHEST_SEED, check_number, check_probability, describe_choices, split_list
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import FEWEST_ANSWERS, FEWEST_DRAWS, FEWEST_TEXTS
 from geobias.models.answers import Prompt

@@ -52,7 +52,6 @@ class InventedPlaces:
     names: tuple[str, ...]
     likelihoods: np.ndarray = field(repr=False)  # templates x places x words
     tokens: np.ndarray | None = field(repr=False)  # of each bare name
-    candidate_tokens: np.ndarray | None = field(repr=False)  # of all names that these were chosen from
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,7 @@ def ask_invented(
     sentences = Sentences(design.templates, names, [word.word for word in design.words], marked=scorer.needs_mark)
     answers = ask(scorer, sentences, label=f"{label} placebo", progress=progress)
     likelihoods = answers.scores[:, 0].reshape(sentences.shape)
-    return InventedPlaces(names, likelihoods, None if tokens is None else tokens[rows], tokens), answers.scored
+    return InventedPlaces(names, likelihoods, None if tokens is None else tokens[rows]), answers.scored
 
 
 def ask_associations(
@@ -285,7 +284,8 @@ def write_answers(folder: Path, result: RegionsResult) -> None:
         columns |= {key: [getattr(word, key) for word in words] * len(compared) for key in ("word", "topic")}
         columns |= {name: numbers.ravel() for name, numbers in zip(NUMBERS, times, strict=True)}
         _write_parquet(folder / ASSOCIATIONS, columns)
-    differences = result.measure("words")
+    differences = result.word_differences
+    assert differences is not None  # a result that was just measured
     rows = (
         {**{key: getattr(region, key) for key in ("id", "name", "level")}, "word": word.word, "topic": word.topic}
         | {"sparseness": float(differences[row, k])}

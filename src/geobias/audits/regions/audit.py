@@ -29,7 +29,6 @@ def audit_regions(
     paraphrases: int = 4,
     subject: str = "region",
     known: bool = False,
-    show_offensive: bool = False,
     device: str = "auto",
     dtype: str = "auto",
     ray: str | None = None,
@@ -75,9 +74,6 @@ def audit_regions(
     known : bool, default False
         Whether to compare the model's associations with all stereotypes that people know (SeeGULL): about 150,000 more
         sentences.
-    show_offensive : bool, default False
-        Whether to name the offensive attributes that the model associates most, in results and on the page. Needs
-        `known`.
     device : str, default "auto"
         Device: auto (a GPU if there is one), cpu, cuda, cuda:1, ...
     dtype : str, default "auto"
@@ -130,6 +126,5 @@ def audit_regions(
         paraphrases=paraphrases,
         subject=subject,
         known=known,
-        show_offensive=show_offensive,
     )
     return execute(RegionsStudy(design, model, score, RunOptions(device, dtype, ray, out, progress)))

@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from geobias.audits.regions.association_answer import list_tones, measure_certainty, name_controls
 from geobias.audits.regions.known import FEWEST_OF_EACH
-from geobias.audits.regions.result import RegionsResult
+from geobias.audits.regions.result import RegionsResult, list_tones, measure_certainty, pluralise
 from geobias.audits.regions.rows import Association, RegionAssociation, RegionScores, TopicAssociation
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.measures.estimates import Estimate
@@ -28,7 +27,6 @@ MOST_REGIONS = 30  # in the heat map
 MOST_WORDS = 20  # pairs of region and word in their chart
 NAMED_IN_ALT = 7  # regions in the description of a chart
 FAVOURABLE = Valence(1, "more favourable", "less favourable")
-PLURALS = {"continent": "continents", "country": "countries", "city": "cities"}
 PAPER = "paper's form"
 READING = {
     "balanced": "Dot: balanced C_w, the mean distance between the model's descriptions of a region's sub-regions. "
@@ -38,10 +36,6 @@ READING = {
     "sub-regions and mostly shows that number. Do not compare regions by it.",
 }
 SEE_NAMES = " Caution: the distances may be an artefact of the names; see the table of what the names alone explain."
-
-
-def plural(level: str) -> str:
-    return PLURALS.get(level, "regions")
 
 
 def draw_valence(result: RegionsResult, association: Association) -> Iterator[Chart]:
@@ -61,14 +55,14 @@ def draw_valence(result: RegionsResult, association: Association) -> Iterator[Ch
     counts = [sum((word.valence or 0) * sign > 0 for word in result.scored_words) for sign in (1, -1)]
     tested = "Not tested: that takes invented places (--placebo)."
     if association.is_tested:
-        tested = f"Filled: more than {name_controls(association)} show (p below 0.05, adjusted for all)."
+        tested = f"Filled: more than {association.controls} show (p below 0.05, adjusted for all)."
     yield Chart(
         "valence",
         _title_valence(result, association, [(labels[row.id], row.times.value or 0) for row in marked]),
         f"Favourable words relative to unfavourable ones: how many times as likely as of the average {noun}. "
         f"Line: 95 % interval of each {noun} alone, over {counts[0]} favourable and {counts[1]} unfavourable "
         f"words, the wording and what a name alone may do. {tested} "
-        f"Hollow: both ends of the other {plural(association.level)}.{cut}",
+        f"Hollow: both ends of the other {pluralise(association.level)}.{cut}",
         f"From {rows[0]['region']} {format_number(rows[0]['value'])} to {rows[-1]['region']} "
         f"{format_number(rows[-1]['value'])} times; {len(marked)} of {len(rated)} stand out.",
         _draw_times(rows, "region", f"as of the average {noun}, relative to unfavourable words", FAVOURABLE),
@@ -125,12 +119,12 @@ def draw_topics(result: RegionsResult, association: Association) -> Iterator[Cha
     topics = list(dict.fromkeys(row.topic for row in result.topic_associations))
     if len(topics) < 2 or not association.is_tested:  # the mean over the words of a single topic is 0
         return
-    name, noun, regions = result.model.short_name, association.noun, plural(association.level)
+    name, noun, regions = result.model.short_name, association.noun, pluralise(association.level)
     clear = [row for row in result.topic_associations if is_marked(row.times)]
     largest: dict[str, TopicAssociation] = {}
     for row in sorted(clear, key=lambda row: -measure_certainty(row.times)):
         largest.setdefault(row.id, row)
-    compared, controls = len(result.region_associations), name_controls(association)
+    compared, controls = len(result.region_associations), association.controls
     if not largest:
         yield Remark(
             "by-topic",
@@ -142,7 +136,13 @@ def draw_topics(result: RegionsResult, association: Association) -> Iterator[Cha
     order = [row.id for row in result.region_associations]
     shown = _rank(result, sorted(largest.values(), key=lambda row: order.index(row.id)))[:MOST_REGIONS]
     labels = _label_regions(result)
-    rows = [_describe_cell(labels[each.id], cells[each.id, topic]) for each in shown for topic in topics]
+    rows: list[Row] = [
+        {"region": labels[each.id], "topic": topic, **vars(times), "marked": is_marked(times)}
+        | {"text": NOTHING if times.value is None else format_number(times.value)}
+        for each in shown
+        for topic in topics
+        for times in [cells[each.id, topic].times]
+    ]
     marked = [row for row in rows if row["marked"]]
     examples = ", ".join(f"{row['region']} {row['topic']} {row['text']}" for row in marked[:8])
     cut = f" {len(shown)} of these {len(largest)} are shown." if len(largest) > len(shown) else ""
@@ -158,16 +158,11 @@ def draw_topics(result: RegionsResult, association: Association) -> Iterator[Cha
     )
 
 
-def _describe_cell(label: str, row: TopicAssociation) -> Row:
-    text = NOTHING if row.times.value is None else format_number(row.times.value)
-    return {"region": label, "topic": row.topic, **vars(row.times), "marked": is_marked(row.times), "text": text}
-
-
 def draw_words(result: RegionsResult, association: Association) -> Iterator[Chart | Remark]:
     """The pairs of region and word that stand out most; a sentence if none does."""
     if not association.is_tested or association.paraphrases < 2:  # in a single sentence no pair is tested
         return
-    name, noun, controls = result.model.short_name, association.noun, name_controls(association)
+    name, noun, controls = result.model.short_name, association.noun, association.controls
     shown = _rank(result, [row for row in result.associations if is_marked(row.times)])[:MOST_WORDS]
     if not shown:
         smallest = association.detectable_times
@@ -189,7 +184,7 @@ def draw_words(result: RegionsResult, association: Association) -> Iterator[Char
         f"How many times as likely the word is as of the average {noun}, relative to other words. Line: 95 % "
         f"interval of each pair alone, over {association.paraphrases} paraphrases and what a name alone may do. All "
         f"are beyond what {controls} show (p below 0.05, adjusted for {association.tests:,} pairs of {noun} and "
-        f"word).{cut} The words describe the model, not the people of these {plural(association.level)}.",
+        f"word).{cut} The words describe the model, not the people of these {pluralise(association.level)}.",
         f"From {rows[0]['pair']} {format_number(rows[0]['value'])} to {rows[-1]['pair']} "
         f"{format_number(rows[-1]['value'])} times.",
         _draw_times(rows, "pair", f"as of the average {noun}, relative to other words"),
@@ -207,7 +202,7 @@ def draw_continents(result: RegionsResult, *, is_artefact: bool) -> Iterator[ByM
     if not top:
         return
     shown, last = top[1:] or top, next(row for row, each in enumerate(result.regions) if each is top[-1])
-    parts = plural(next((each.level for each in result.regions if each.parent_index == last), "region"))
+    parts = pluralise(next((each.level for each in result.regions if each.parent_index == last), "region"))
     charts: dict[str, Chart] = {}
     for label, form in (("balanced", "balanced"), (PAPER, "paper")):
         rows = [_describe_score(region, form) for region in shown]

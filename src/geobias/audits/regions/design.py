@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.doubts import is_other_language
-from geobias.audits.inputs import parse_city_count, split_list
 from geobias.audits.regions.answers import PLACEBO_PLACES
 from geobias.audits.regions.result import HERB_WORDS, RegionsSettings
-from geobias.checks import check_number, check_size, describe_choices
+from geobias.checks import check_number, check_size, describe_choices, parse_city_count, split_list
 from geobias.errors import InputError
 from geobias.measures.random_regions import main_level, rows_by_level
 from geobias.models.scorer import ModelIdentity
@@ -64,14 +63,12 @@ class AssociationDesign:
     subjects: tuple[str, ...]
     known_places: tuple[KnownPlace, ...] = field(default=(), repr=False)
 
-    def templates(self, word: Word, subject: str) -> tuple[str, ...]:
-        return paraphrase_templates(word, subject)[: self.paraphrases]
-
     def blocks(self, names: Sequence[str], subject: str, *, marked: bool) -> list[tuple[list[int], Sentences]]:
         """Words that share their templates, and all sentences with them."""
         groups: dict[tuple[str, ...], list[int]] = {}
         for position, word in enumerate(self.words):
-            groups.setdefault(self.templates(word, subject), []).append(position)
+            templates = paraphrase_templates(word, subject)[: self.paraphrases]
+            groups.setdefault(templates, []).append(position)
         return [
             (positions, Sentences(templates, names, [self.words[k].word for k in positions], marked=marked))
             for templates, positions in groups.items()
@@ -96,10 +93,6 @@ class KnownDesign:
     without_demonym: tuple[str, ...]  # countries that were left out for it
     is_subset: bool = False
 
-    @property
-    def templates(self) -> list[str]:
-        return [template for subject in self.subjects for template in self.list_templates(subject)]
-
     def list_templates(self, subject: str) -> tuple[str, ...]:
         """Sentences that fit attributes of any part of speech."""
         templates = NEUTRAL_TEMPLATES if subject == "region" else NEUTRAL_DEMONYM_TEMPLATES
@@ -114,7 +107,7 @@ class KnownDesign:
         return cells
 
     def count_sentences(self) -> int:
-        return int(self.find_cells().sum()) * len(self.templates)
+        return int(self.find_cells().sum()) * len(KNOWN_TEMPLATES) * len(self.subjects)
 
 
 @dataclass(frozen=True)
@@ -176,7 +169,6 @@ def design_regions(
     paraphrases: int,
     subject: str,
     known: bool,
-    show_offensive: bool,
 ) -> RegionsDesign:
     """Resolve the options into regions, words and templates; raise InputError for what is wrong with them."""
     regions, tree_settings = _resolve_tree(cities, continents, countries, tree)
@@ -188,10 +180,8 @@ def design_regions(
     check_size(sentence_count, "sentences", "Use fewer regions, words or templates")
     candidates = _invent_names(regions, several_words) if placebo else ()
     association = _design_association(regions, several_words, paraphrases, subject, controls=placebo)
-    if any(map(is_other_language, sentences)):  # the paraphrases are English
+    if any(is_other_language(each) for each in sentences if each != DEFAULT_TEMPLATE):  # the paraphrases are English
         association = None
-    if show_offensive and not known:
-        raise InputError("--show-offensive needs --known. Use both, or neither.")
     known_design = design_known(regions, subject) if known else None
     subset = None if known or association is None or not placebo else design_known_subset(regions)
     settings = RegionsSettings(
@@ -205,7 +195,6 @@ def design_regions(
         paraphrases=paraphrases or None,
         subject=subject if paraphrases or known else None,
         known=known,
-        show_offensive=show_offensive,
     )
     return RegionsDesign(regions, several_words, sentences, settings, candidates, association, known_design, subset)
 

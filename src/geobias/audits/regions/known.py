@@ -15,7 +15,7 @@ import numpy as np
 
 from geobias.audits.regions.answers import KnownAnswers
 from geobias.audits.regions.design import KnownDesign
-from geobias.audits.regions.rows import KnownCountry, KnownOffensive, KnownStereotypes, KnownViews, OffensivePair
+from geobias.audits.regions.rows import KnownCountry, KnownOffensive, KnownStereotypes, KnownViews
 from geobias.measures.association import associate_with_panels
 from geobias.measures.estimates import Estimate, benjamini_hochberg
 from geobias.measures.ranks import (
@@ -33,6 +33,7 @@ from geobias.measures.ranks import (
     stratum_weights,
 )
 from geobias.report.findings import DIFFERENCES, Finding, grade_evidence
+from geobias.report.model_findings import Conclusions
 from geobias.report.sentences import format_evidence, measure_size
 from geobias.report.tables import signed
 from geobias.world.countries import load_country_names
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from geobias.audits.regions.result import RegionsResult
 
 FEWEST_OF_EACH = 10  # stereotypes, and other pairs, of a country that gets an AUC of its own
-OFFENSIVE_SHOWN = 10
 REGION_VIEW = "annotators from the countries' own regions"
 NORTH_AMERICAN_VIEW = "annotators in North America"
 PAIRS = "pairs of a country and an attribute that people call stereotypes"
@@ -53,7 +53,6 @@ LIMIT = (
 )
 NEXT_STEP = "Look at the AUC of each country on the page. tables/known.csv lists every pair; its content is offensive."
 SUBSET_STEP = "Add --known for all pairs: the subset only says whether it follows them at all."
-MEASURE = "known stereotypes"  # in the verdict, to tell it from the other answers of a run
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,11 @@ class KnownMeasures:
 
     whole: KnownStereotypes | None = None
     countries: list[KnownCountry] = field(default_factory=list)
-    offensive: list[OffensivePair] = field(default_factory=list)
     pairs: list[dict[str, Any]] = field(default_factory=list)  # the rows of tables/known.csv; none of the subset
 
 
-def measure_known(design: KnownDesign, answers: KnownAnswers, *, with_attributes: bool) -> KnownMeasures:
-    """All comparisons with people's judgements; attributes are named only if they are wanted."""
+def measure_known(design: KnownDesign, answers: KnownAnswers) -> KnownMeasures:
+    """All comparisons with people's judgements."""
     associations = associate_with_panels(answers.totals.mean(axis=0), design.panel_rows, design.panel_columns)
     value = associations[design.pair_rows, design.pair_columns]
     is_stereotype = np.array([pair.is_called_stereotype for pair in design.pairs])
@@ -77,6 +75,7 @@ def measure_known(design: KnownDesign, answers: KnownAnswers, *, with_attributes
     views = offensive = None
     if not design.is_subset:
         views, offensive = _adjust_details(_compare_views(design, value), _compare_offensive(design, value))
+    both_kinds = int((stratum_weights(is_stereotype, countries) > 0).sum())  # countries with pairs of both kinds
     whole = KnownStereotypes(
         pairs=len(design.pairs),
         stereotypes=int(is_stereotype.sum()),
@@ -84,7 +83,7 @@ def measure_known(design: KnownDesign, answers: KnownAnswers, *, with_attributes
         attributes=len(np.unique(attributes)),
         sentences_cut=answers.cut,
         auc=estimate_auc(contrast, clusters),
-        interval_over="countries and attributes" if _has_clusters(is_stereotype, countries) else "attributes",
+        interval_over="countries and attributes" if both_kinds >= FEWEST_CLUSTERS else "attributes",
         detectable_auc=find_detectable_auc(contrast, clusters),
         auc_within_attributes=estimate_auc(compare_within(value, is_stereotype, attributes), clusters),
         views=views,
@@ -95,14 +94,8 @@ def measure_known(design: KnownDesign, answers: KnownAnswers, *, with_attributes
     return KnownMeasures(
         whole,
         _measure_countries(design, value, is_stereotype),
-        _list_top_offensive(design.pairs, value) if with_attributes else [],
         [] if design.is_subset else list(_list_pairs(design.pairs, value)),
     )
-
-
-def _has_clusters(is_stereotype: np.ndarray, countries: np.ndarray) -> bool:
-    """Whether there are enough countries with both kinds of pairs for a variance between them."""
-    return int((stratum_weights(is_stereotype, countries) > 0).sum()) >= FEWEST_CLUSTERS
 
 
 def _measure_countries(design: KnownDesign, value: np.ndarray, is_stereotype: np.ndarray) -> list[KnownCountry]:
@@ -190,23 +183,6 @@ def _to_times(estimate: Estimate) -> Estimate:
     return replace(estimate, **{name: None if n is None else float(np.exp(n)) for name, n in numbers.items()})
 
 
-def _list_top_offensive(pairs: Sequence[KnownStereotype], value: np.ndarray) -> list[OffensivePair]:
-    """The offensive pairs that the model associates most."""
-    names = load_country_names()
-    order = [k for k in np.argsort(-value, kind="stable") if pairs[k].is_offensive and value[k] > 0]
-    return [
-        OffensivePair(
-            pair.code,
-            names[pair.code],
-            pair.attribute,
-            float(np.exp(value[k])),
-            pair.is_called_stereotype,
-            float(pair.offensiveness or 0),
-        )
-        for k, pair in ((k, pairs[k]) for k in order[:OFFENSIVE_SHOWN])
-    ]
-
-
 def _list_pairs(pairs: Sequence[KnownStereotype], value: np.ndarray) -> Iterator[dict[str, Any]]:
     """Every pair with its votes and its association, country by country, the largest first."""
     names, rows = load_country_names(), zip(pairs, value.tolist(), strict=True)
@@ -226,63 +202,60 @@ def _list_pairs(pairs: Sequence[KnownStereotype], value: np.ndarray) -> Iterator
         }
 
 
-def list_known_findings(result: RegionsResult) -> Iterator[Finding]:
-    """The overall answer, then whose view the model follows and offensive attributes, where that is not negative."""
-    known = result.known
-    if known is None:
-        return
-    auc = known.auc
-    yield _make_finding(
-        result,
-        auc,
-        "AUC",
-        f"{result.label}: {_answer(known)}",
-        role="overall",
-        question=QUESTION,
-        direction=None if auc.value is None else "higher" if auc.value > CHANCE else "lower",
-        p_adjusted=auc.p,
-        evidence=grade_evidence(auc.p),
-        next_step=SUBSET_STEP if known.is_subset else NEXT_STEP,
-    )
-    name = result.model.short_name
-    if known.views and grade_evidence(known.views.difference.p_adjusted) in DIFFERENCES:
-        yield _make_finding(
-            result,
-            known.views.difference,
-            "difference of AUC",
-            f"{name}: {_describe_views(known.views)}",
-            question=f"Does it follow the views of {REGION_VIEW} or those of {NORTH_AMERICAN_VIEW}?",
-            direction="higher" if (known.views.difference.value or 0) > 0 else "lower",
-        )
-    if known.offensive and grade_evidence(known.offensive.ratio.p_adjusted) in DIFFERENCES:
-        yield _make_finding(
-            result,
-            known.offensive.ratio,
-            "times",
-            f"{name}: {_describe_offensive(known.offensive)}",
-            question="Does it associate countries with offensive attributes more than with others?",
-            direction="higher" if (known.offensive.ratio.value or 0) > 1 else "lower",
+class KnownFindings(Conclusions):
+    """The AUC, then whose view the model follows and offensive attributes, where that is not negative."""
+
+    audit = "regions"
+    measure = "known stereotypes"
+    question = QUESTION
+
+    def __init__(self, result: RegionsResult, known: KnownStereotypes) -> None:
+        super().__init__(result.model)
+        self.label, self.known = result.label, known
+
+    def answer(self) -> Finding:
+        auc = self.known.auc
+        return self.make_plain(
+            "overall",
+            f"{self.label}: {_answer(self.known)}",
+            LIMIT,
+            SUBSET_STEP if self.known.is_subset else NEXT_STEP,
+            direction=None if auc.value is None else "higher" if auc.value > CHANCE else "lower",
+            size=measure_size(auc, "AUC"),
+            p=auc.p,
+            p_adjusted=auc.p,
+            evidence=grade_evidence(auc.p),
         )
 
+    def list_details(self) -> Iterator[Finding]:
+        views, offensive = self.known.views, self.known.offensive
+        if views:
+            question = f"Does it follow the views of {REGION_VIEW} or those of {NORTH_AMERICAN_VIEW}?"
+            yield from self._compare(views.difference, "difference of AUC", 0, _describe_views(views), question)
+        if offensive:
+            question = "Does it associate countries with offensive attributes more than with others?"
+            yield from self._compare(offensive.ratio, "times", 1, _describe_offensive(offensive), question)
 
-def _make_finding(result: RegionsResult, estimate: Estimate, unit: str, sentence: str, **fields: Any) -> Finding:
-    """A detail, unless `fields` say otherwise."""
-    usual = {
-        "role": "detail",
-        "p_adjusted": estimate.p_adjusted,
-        "evidence": grade_evidence(estimate.p_adjusted),
-        "next_step": NEXT_STEP,
-    }
-    return Finding(
-        audit=result.audit,
-        model=result.model.name,
-        measure=MEASURE,
-        size=measure_size(estimate, unit),
-        p=estimate.p,
-        sentence=sentence,
-        limit=LIMIT,
-        **(usual | fields),
-    )
+    def _compare(
+        self, estimate: Estimate, unit: str, neutral: float, sentence: str, question: str
+    ) -> Iterator[Finding]:
+        evidence = grade_evidence(estimate.p_adjusted)
+        if evidence in DIFFERENCES:
+            yield self.make_plain(
+                "detail",
+                f"{self.name}: {sentence}",
+                LIMIT,
+                NEXT_STEP,
+                question=question,
+                direction="higher" if (estimate.value or 0) > neutral else "lower",
+                size=measure_size(estimate, unit),
+                p=estimate.p,
+                p_adjusted=estimate.p_adjusted,
+                evidence=evidence,
+            )
+
+    def caution(self) -> Iterator[Finding]:
+        yield from ()
 
 
 def _answer(known: KnownStereotypes) -> str:

@@ -7,7 +7,7 @@ without the effect of names, the larger p-value, adjusted for all regions of the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,6 @@ from geobias.measures.herb import (
 )
 from geobias.measures.random_regions import (
     MIN_REGIONS,
-    LeaveOneOut,
     RandomRegionTests,
     compare_with_random_regions,
     leave_one_out,
@@ -60,49 +59,39 @@ from geobias.report.results import Interval, number
 MIN_RANKED = 3  # regions, for templates to agree on their order
 
 
-@dataclass(frozen=True)
-class RegionTests:
-    """Intervals and tests of all regions."""
-
-    intervals: dict[str, Estimates]  # by measure, over all regions
-    random_means: np.ndarray
-    ranks: dict[int, Interval]
-    influences: dict[int, LeaveOneOut | None]
-    distances: dict[int, Estimate]
-    omissions: list[str]
-
-
 def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsResult:
     by_template = score_regions(design, answers)
     vectors = [descriptive_vectors(likelihoods) for likelihoods in answers.likelihoods]
     without_names = _remove_name_effects(design, answers, vectors)
-    tests = _run_tests(design, answers, vectors, without_names, by_template)
-    associations = measure_association(design, answers) or AssociationMeasures()
+    associations, groups = (
+        measure_association(design, answers) or AssociationMeasures(),
+        top_groups(design.tree.children),
+    )
     known, known_design = KnownMeasures(), design.known_for(answers.model)
     if known_design is not None and answers.known is not None:
-        known = measure_known(known_design, answers.known, with_attributes=design.settings.show_offensive)
+        known = measure_known(known_design, answers.known)
+    regions, omissions = _measure_each(design, answers, vectors, without_names, by_template, associations.scores)
     return RegionsResult(
         settings=design.settings_for(answers.model.name, answers.model.score),
         model=answers.model,
         counts=answers.counts,
-        regions=_describe_regions(design, by_template, tests, associations.scores),
+        regions=regions,
         scored_words=[ScoredWord(each.word, each.topic, each.part_of_speech, each.valence) for each in design.words],
         tokenisation=_correlate_with_names(design, answers, vectors),
-        grouping=compare_groups(list(answers.likelihoods), top_groups(design.tree.children), without_names),
+        grouping=compare_groups(list(answers.likelihoods), groups, without_names) if len(groups) > 1 else None,
         association=associations.whole,
         region_associations=associations.regions,
         topic_associations=associations.topics,
         associations=associations.words,
         known=known.whole,
         known_countries=known.countries,
-        known_offensive=known.offensive,
         placebo=None if answers.invented is None else _measure_placebo(design, answers, answers.invented),
         kendall_w=_measure_template_agreement(design, by_template),
-        omissions=tests.omissions,
+        omissions=omissions,
         constant_answers={} if _varies(answers) else {answers.model.name: "all texts"},
         work=answers.work,
         answers=answers,
-        by_template=by_template,
+        word_differences=by_template["words"].mean(axis=0),
         estimates=associations.estimates,
         known_pairs=known.pairs,
     )
@@ -149,19 +138,21 @@ def score_vectors(vectors: Any, name_likelihoods: np.ndarray, children: Children
     return {f"{variant}.{form}": scores[variant][form] for form in FORMS for variant in scores}
 
 
-def _run_tests(
+def _measure_each(
     design: RegionsDesign,
     answers: RegionsAnswers,
     vectors: list[np.ndarray],
     without_names: list[np.ndarray],
     by_template: Mapping[str, np.ndarray],
-) -> RegionTests:
-    """Everything at once; what would take too long is left out, and `omissions` says so."""
-    children, c_w = design.tree.children, list(by_template[BALANCED])
-    scores = [herb_scores(each, answers.name_likelihoods, children).c_w["balanced"] for each in without_names]
+    association_scores: Mapping[int, float],
+) -> tuple[list[RegionScores], list[str]]:
+    """The scores of every region with their intervals and tests, and what would take too long and is left out."""
+    tree, children, has_several = design.tree, design.tree.children, len(design.templates) > 1
+    c_w = list(by_template[BALANCED])
+    without = [herb_scores(each, answers.name_likelihoods, children).c_w["balanced"] for each in without_names]
     nulls = require_both(
         compare_with_random_regions(vectors, c_w, children),
-        compare_with_random_regions(without_names, scores, children),
+        compare_with_random_regions(without_names, without, children),
         children,
     )
     jackknifes = jackknife_regions(answers.likelihoods, answers.name_likelihoods, children)
@@ -172,14 +163,40 @@ def _run_tests(
         for name in (*SCORES, FLAT)
     }
     intervals[BALANCED] = replace(intervals[BALANCED], p=nulls.p, p_adjusted=nulls.p_adjusted)
-    return RegionTests(
-        intervals=intervals,
-        random_means=np.where(np.isnan(nulls.p), np.nan, nulls.mean),
-        ranks=_rank_regions(intervals[BALANCED].value, jackknifes.get(BALANCED), children),
-        influences=leave_one_out(vectors, c_w, children),
-        distances=_measure_country_distances(design, answers),
-        omissions=_list_omissions(jackknifes, nulls),
-    )
+    random_means = np.where(np.isnan(nulls.p), np.nan, nulls.mean)
+    ranks = _rank_regions(intervals[BALANCED].value, jackknifes.get(BALANCED), children)
+    influences, distances = leave_one_out(vectors, c_w, children), _measure_country_distances(design, answers)
+    scores = {name: values.mean(axis=0) for name, values in by_template.items()}
+
+    def estimate(name: str, row: int) -> Estimate:
+        value = number(scores[name][row])
+        if len(children[row]) < 2:
+            return replace(NO_ESTIMATE, value=value)
+        return replace(intervals[name].at(row), value=value)
+
+    def describe(row: int) -> RegionScores:
+        region, count, influence = tree.regions[row], len(children[row]), influences.get(row)
+        return RegionScores(
+            id=region.id,
+            name=region.name,
+            in_sentence=None if region.in_sentence == region.name else region.in_sentence,
+            level=region.level,
+            parent=None if region.parent is None else tree.regions[region.parent].id,
+            parent_index=region.parent,
+            children=count,
+            **{f"{name.replace('.', '_')}": estimate(name, row) for name in SCORES},
+            flat=estimate(FLAT, row) if count else None,
+            sparseness=number(scores["sparseness"][row]) if count else None,
+            c_w_balanced_spread=number(by_template[BALANCED][:, row].std(ddof=1)) if has_several else None,
+            random_mean=number(random_means[row]) if count > 1 else None,
+            rank=ranks.get(row),
+            influential=None if influence is None else tree.regions[influence.region].name,
+            c_w_without_it=None if influence is None else influence.value,
+            distance=distances.get(row),
+            association_score=association_scores.get(row),
+        )
+
+    return [describe(row) for row in range(len(tree))], _list_omissions(jackknifes, nulls)
 
 
 def _list_omissions(jackknifes: Mapping[str, RegionJackknife], nulls: RandomRegionTests) -> list[str]:
@@ -214,51 +231,6 @@ def _measure_country_distances(design: RegionsDesign, answers: RegionsAnswers) -
     positions = [np.searchsorted(rows, below) for below in siblings]
     distances = estimate_centroid_distances(answers.likelihoods[:, rows], positions)
     return {int(row): distances.at(k) for k, row in enumerate(rows)}
-
-
-def _describe_regions(
-    design: RegionsDesign,
-    by_template: Mapping[str, np.ndarray],
-    tests: RegionTests,
-    association_scores: Mapping[int, float],
-) -> list[RegionScores]:
-    tree, has_several = design.tree, len(design.templates) > 1
-    scores = {name: values.mean(axis=0) for name, values in by_template.items()}
-
-    def estimate(name: str, row: int) -> Estimate:
-        value = number(scores[name][row])
-        if len(tree.children[row]) < 2:
-            return replace(NO_ESTIMATE, value=value)
-        return replace(tests.intervals[name].at(row), value=value)
-
-    def spread(name: str, row: int) -> float | None:
-        return number(by_template[name][:, row].std(ddof=1)) if has_several else None
-
-    def describe(row: int) -> RegionScores:
-        region, children = tree.regions[row], len(tree.children[row])
-        influence = tests.influences.get(row)
-        return RegionScores(
-            id=region.id,
-            name=region.name,
-            in_sentence=None if region.in_sentence == region.name else region.in_sentence,
-            level=region.level,
-            parent=None if region.parent is None else tree.regions[region.parent].id,
-            parent_index=region.parent,
-            children=children,
-            **{f"{name.replace('.', '_')}": estimate(name, row) for name in SCORES},
-            flat=estimate(FLAT, row) if children else None,
-            sparseness=number(scores["sparseness"][row]) if children else None,
-            c_w_balanced_spread=spread(BALANCED, row),
-            c_z_balanced_spread=spread("c_z.balanced", row),
-            random_mean=number(tests.random_means[row]) if children > 1 else None,
-            rank=tests.ranks.get(row),
-            influential=None if influence is None else tree.regions[influence.region].name,
-            c_w_without_it=None if influence is None else influence.value,
-            distance=tests.distances.get(row),
-            association_score=association_scores.get(row),
-        )
-
-    return [describe(row) for row in range(len(tree))]
 
 
 def _correlate_with_names(
@@ -313,7 +285,6 @@ def _measure_placebo(design: RegionsDesign, answers: RegionsAnswers, invented: I
         level=design.tree.regions[rows[0]].level,
         names=list(invented.names),
         tokens=_mean(invented.tokens),
-        candidate_tokens=_mean(invented.candidate_tokens),
         real_tokens=None if answers.name_tokens is None else _mean(answers.name_tokens[rows]),
         invented=estimates.at(0),
         real=estimates.at(1),

@@ -13,9 +13,10 @@ from geobias.audits.regions.charts import (
     draw_words,
     overlay_runs,
 )
-from geobias.audits.regions.details import describe_artefact, is_artefact
 from geobias.audits.regions.result import RegionsResult
 from geobias.audits.regions.tables import (
+    describe_artefact,
+    is_artefact,
     list_card,
     list_known,
     list_name_correlations,
@@ -81,7 +82,7 @@ def make_report(result: RegionsResult) -> Report:
         lead=ASSOCIATION_LEAD.format(noun=association.noun) if association else LEAD,
         blocks=list(_list_blocks(result)),
         summary="words" if association is not None and association.marked else "scores",
-        notes=list(_list_notes(result)),
+        notes=_list_notes(result),
         full_notes=list(_list_full_notes(result)),
         cards={
             "": CardText(
@@ -105,7 +106,7 @@ def _list_blocks(result: RegionsResult) -> Iterator[ReportBlock]:
         yield from (*draw_valence(result, association), *draw_topics(result, association))
         yield from (*draw_words(result, association), *list_words(result, association))
         yield from [world] if world else []
-        yield list_quantities(result, association)
+        yield list_quantities(association)
     is_doubted = is_artefact(result)
     yield from draw_continents(result, is_artefact=is_doubted)
     yield from list_scores(result)
@@ -117,31 +118,31 @@ def _list_blocks(result: RegionsResult) -> Iterator[ReportBlock]:
     yield from list_countries(result) if world else []
     if result.known is not None:
         yield from draw_known_countries(result)
-        yield from list_known(result, result.known)
+        yield list_known(result.known)
     yield list_card(result)
 
 
-def _list_notes(result: RegionsResult) -> Iterator[str]:
+def _list_notes(result: RegionsResult) -> list[str]:
     """What was left out or could not be compared; nothing where there is nothing to say."""
-    counts, association = result.counts, result.association
+    counts, known = result.counts, result.known
     single = [region.name for region in result.regions if region.children == 1]
-    if single:
-        names = ", ".join(single[:NAMES_SHOWN]) + (", ..." if len(single) > NAMES_SHOWN else "")
-        yield f"Without a pair of sub-regions, so without a score: {len(single)} ({names})."
-    if counts.sentences_cut:
-        yield f"Truncated to the model's maximum length: {counts.sentences_cut:,} sentence(s)."
-    if counts.names_with_unknown_tokens:
-        yield f"With characters that the model does not know: {counts.names_with_unknown_tokens:,} name(s)."
-    if association is not None and association.without_demonym:
-        names = list_first(association.without_demonym)
-        count = len(association.without_demonym)
-        yield f"Without a usual word for their people, so without associations: {count:,} ({names})."
-    if result.known is not None and result.known.without_demonym:
-        names = ", ".join(result.known.without_demonym)
-        yield f"Without a usual word for their people, so without known stereotypes: {names}."
-    if result.known is not None and result.known.sentences_cut:
-        yield f"Longer than the model takes, and cut: {result.known.sentences_cut:,} sentences of known stereotypes."
-    yield from result.omissions
+    without_pair = ", ".join(single[:NAMES_SHOWN]) + (", ..." if len(single) > NAMES_SHOWN else "")
+    nameless = result.association.without_demonym if result.association else []
+    nameless_known = ", ".join(known.without_demonym if known else [])
+    cut = known.sentences_cut if known else 0
+    people = "Without a usual word for their people, so without"
+    notes = [
+        (single, f"Without a pair of sub-regions, so without a score: {len(single)} ({without_pair})."),
+        (counts.sentences_cut, f"Truncated to the model's maximum length: {counts.sentences_cut:,} sentence(s)."),
+        (
+            counts.names_with_unknown_tokens,
+            f"With characters that the model does not know: {counts.names_with_unknown_tokens:,} name(s).",
+        ),
+        (nameless, f"{people} associations: {len(nameless):,} ({list_first(nameless or [''])})."),
+        (nameless_known, f"{people} known stereotypes: {nameless_known}."),
+        (cut, f"Longer than the model takes, and cut: {cut:,} sentences of known stereotypes."),
+    ]
+    return [*(sentence for count, sentence in notes if count), *result.omissions]
 
 
 def _list_full_notes(result: RegionsResult) -> Iterator[str]:

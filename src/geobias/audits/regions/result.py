@@ -5,8 +5,9 @@ And, by paraphrases, which words it uses more of one region than of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import log
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -17,7 +18,6 @@ from geobias.audits.regions.rows import (
     KnownCountry,
     KnownStereotypes,
     NameCorrelation,
-    OffensivePair,
     Placebo,
     RegionAssociation,
     RegionScores,
@@ -29,25 +29,20 @@ from geobias.audits.regions.rows import (
 from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.measures.association_signal import FEWEST_PARAPHRASES
-from geobias.measures.estimates import Estimates
+from geobias.measures.estimates import SIGNIFICANT, Estimate, Estimates
 from geobias.measures.grouping import GroupingTest
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult, Interval
 from geobias.report.rows import tidy_row
-from geobias.report.tables import digits, format_interval
+from geobias.report.tables import digits, format_interval, is_marked
+from geobias.world.countries import UN_STATES
 from geobias.world.regions import Region, RegionTree
 
+Claim = WordAssociation | TopicAssociation | RegionAssociation  # of a region: a word, a topic, or its tone
 BALANCED = "c_w.balanced"  # the main score
 HERB_WORDS = "herb"  # in the settings, for the words of the paper
-MEASURES = {  # of `to_frame`, with the fields that hold them
-    "c_w.balanced": "c_w_balanced",
-    "c_w.paper": "c_w_paper",
-    "c_z.balanced": "c_z_balanced",
-    "c_z.paper": "c_z_paper",
-    "flat": "flat",
-    "sparseness": "sparseness",
-    "association.score": "association_score",
-}
+# Of `to_frame`; fields have "_" in place of ".".
+MEASURES = ("c_w.balanced", "c_w.paper", "c_z.balanced", "c_z.paper", "flat", "sparseness", "association.score")
 
 
 @dataclass(frozen=True)
@@ -76,8 +71,6 @@ class RegionsSettings:
     """Whom the paraphrases are about: region, demonym or both."""
     known: bool = False
     """Whether known stereotypes were scored."""
-    show_offensive: bool = False
-    """Whether the results name offensive attributes."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -88,7 +81,6 @@ class RegionsResult(AuditResult):
     --------
     >>> result = geobias.audit_regions(cities=0, out="runs/regions")  # doctest: +SKIP
     >>> result.region("Africa").c_w_balanced.value  # doctest: +SKIP
-    >>> result.differing_words(0, count=5)  # doctest: +SKIP
     """
 
     audit: Literal["regions"] = "regions"
@@ -116,8 +108,6 @@ class RegionsResult(AuditResult):
     """How well the associations separate what people call stereotypes from other pairs."""
     known_countries: list[KnownCountry] = field(default_factory=list, repr=False)
     """The same for countries with at least ten pairs of each kind."""
-    known_offensive: list[OffensivePair] = field(default_factory=list, repr=False)
-    """The offensive attributes with the largest associations; empty unless the user asks for them."""
     placebo: Placebo | None = field(default=None, repr=False)
     """The distances between invented places."""
     kendall_w: list[TemplateAgreement] = field(default_factory=list, repr=False)
@@ -126,8 +116,8 @@ class RegionsResult(AuditResult):
     """What was not tested, and why."""
     answers: Annotated[RegionsAnswers | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
     """The log-likelihoods. Not saved."""
-    by_template: Annotated[dict[str, np.ndarray], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
-    """Every measure for each template. Not saved."""
+    word_differences: Annotated[np.ndarray | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    """How much the sub-regions of each region differ in each word (Eq. 6). Not saved: tables/words.csv has them."""
     estimates: Annotated[Estimates | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
     """All associations, in nats. Not saved."""
     known_pairs: Annotated[list[dict[str, Any]], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
@@ -145,12 +135,8 @@ class RegionsResult(AuditResult):
     @property
     def tree(self) -> RegionTree:
         """The regions as a tree."""
-        return RegionTree(
-            tuple(
-                Region(each.id, each.name, each.level, each.parent_index, each.in_sentence or "")
-                for each in self.regions
-            )
-        )
+        rows = self.regions
+        return RegionTree(tuple(Region(r.id, r.name, r.level, r.parent_index, r.in_sentence or "") for r in rows))
 
     @property
     def likelihoods(self) -> np.ndarray:
@@ -174,57 +160,13 @@ class RegionsResult(AuditResult):
         if not with_pairs:
             return []
         parents = {with_pairs[0], self.regions[with_pairs[0]].parent_index} - {None}
-        return [
-            self.regions[row] for row in with_pairs if row == with_pairs[0] or self.regions[row].parent_index in parents
-        ]
+        rows = [row for row in with_pairs if row == with_pairs[0] or self.regions[row].parent_index in parents]
+        return [self.regions[row] for row in rows]
 
     @property
     def is_of_all_countries(self) -> bool:
         """Whether countries that are none of the United Nations are in it by no choice of the user's."""
         return self.settings.countries == "all"
-
-    def measure(self, name: str) -> np.ndarray:
-        """Return a measure of every region, averaged over templates. Not for results that were read from a folder.
-
-        Parameters
-        ----------
-        name : str
-            Such as "c_w.balanced", "c_w.paper", "c_z.balanced", "flat", "sparseness" or "words".
-
-        Returns
-        -------
-        numpy.ndarray
-            In the order of `regions`; NaN where a region has no value.
-
-        Raises
-        ------
-        InputError
-            If the result was read from a folder.
-        """
-        if not self.by_template:
-            raise InputError("A result read from a folder has no arrays of measures. Read the tables in that folder.")
-        return np.asarray(self.by_template[name].mean(axis=0))
-
-    def differing_words(self, region: int, count: int) -> list[str]:
-        """Return the words in which the sub-regions of a region differ most.
-
-        Parameters
-        ----------
-        region : int
-            Position of the region in `regions`.
-        count : int
-            Number of words.
-
-        Returns
-        -------
-        list of str
-            Without repeats; empty if the region has no pair of sub-regions.
-        """
-        differences = self.measure("words")[region]
-        if np.isnan(differences).any():
-            return []
-        ordered = [self.scored_words[k].word for k in np.argsort(-differences, kind="stable")]
-        return list(dict.fromkeys(ordered))[:count]
 
     def region(self, name: str) -> RegionScores:
         """Return one region by id or name; of several at different levels, the highest.
@@ -297,9 +239,9 @@ class RegionsResult(AuditResult):
             plain = Interval(number, None, None) if isinstance(number, float | int) else number
             return tidy_row({"model": self.model.name, **place}, measure, plain, against=against)
 
-        for measure, name in MEASURES.items():
+        for measure in MEASURES:
             for region in self.regions:
-                value = getattr(region, name)
+                value = getattr(region, measure.replace(".", "_"))
                 if getattr(value, "value", value) is not None:
                     yield make(region, measure, value, "siblings" if region.is_leaf else "sub-regions")
         for country in self.known_countries:
@@ -319,3 +261,68 @@ def pluralise(level: str) -> str:
     if level.startswith("level "):
         return f"regions at {level}"
     return f"{level[:-1]}ies" if level.endswith("y") else f"{level}s"
+
+
+def list_p_values(result: RegionsResult) -> dict[str, float]:
+    """The smallest adjusted p-value of each kind of test of associations; fewer associations are no evidence of bias.
+
+    Nothing without invented places.
+    """
+    signal = result.association.signal if result.association else None
+    if signal is None:
+        return {}
+    families: dict[str, Sequence[Claim]] = {
+        "pairs": result.associations,
+        "tones": list_tones(result),
+        "topics": result.topic_associations,
+    }
+    p_values = {}
+    compared = [signal.beyond_names, *([signal.beyond_fame] if signal.beyond_fame and signal.can_tell else [])]
+    if all(each.p is not None for each in compared):
+        p_values["signal"] = max(each.p or 0.0 if (each.value or 0) > 0 else 1.0 for each in compared)
+    if signal.p_regions is not None:
+        p_values["regions"] = signal.p_regions
+    p_values["together"] = signal.p_together
+    for name, rows in families.items():
+        if tested := [row.times.p_adjusted for row in rows if row.times.p_adjusted is not None]:
+            p_values[name] = min(tested)
+    return p_values
+
+
+def list_tones(result: RegionsResult) -> list[RegionAssociation]:
+    return [row for row in result.region_associations if row.valence]
+
+
+def list_standing_out(result: RegionsResult) -> list[RegionAssociation]:
+    """The regions that stand out by all their words together, the clearest first."""
+    rows = [row for row in result.region_associations if row.p_adjusted is not None and row.p_adjusted < SIGNIFICANT]
+    return sorted(rows, key=lambda row: row.p_adjusted or 0.0)
+
+
+def list_clear(result: RegionsResult, rows: Sequence[Claim]) -> list[Claim]:
+    """The clearest row of each region that has one beyond invented places, the clearest first.
+
+    States of the United Nations come first: other countries of GeoNames are mostly territories, which lead many
+    rankings.
+    """
+    marked = [row for row in rows if is_marked(row.times)]
+    by_region: dict[str, Claim] = {}
+    for row in sorted(marked, key=lambda row: (is_territory(row), -measure_certainty(row.times))):
+        by_region.setdefault(row.id, row)
+    return list(by_region.values())
+
+
+def is_territory(row: Claim) -> bool:
+    return row.level == "country" and row.id not in UN_STATES
+
+
+def measure_certainty(times: Estimate) -> float:
+    """How far from the average region the nearer end of the interval is, in nats; the value if there is no interval."""
+    if times.low is None or times.high is None:
+        return measure_departure(times)
+    return max(log(times.low), -log(times.high), 0.0)
+
+
+def measure_departure(times: Estimate) -> float:
+    """How far from the average region, in nats, in either direction."""
+    return abs(log(times.value)) if times.value else 0.0

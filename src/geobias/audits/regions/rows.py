@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
 
 from geobias.measures.association import VarianceShares
 from geobias.measures.association_signal import LEAST_OVERLAP
@@ -40,8 +41,7 @@ class RegionScores:
     sparseness: float | None
     """The mean distance between its sub-regions (Eq. 3); null for a leaf."""
     c_w_balanced_spread: float | None
-    """The standard deviation over the templates, like the next; null with a single one."""
-    c_z_balanced_spread: float | None
+    """The standard deviation over the templates; null with a single one."""
     random_mean: float | None
     """Mean balanced C_w of the random sets; null where there are none to compare with."""
     rank: Interval | None
@@ -74,6 +74,11 @@ class RegionScores:
         return self.c_w_balanced.value / self.random_mean if self.c_w_balanced.value and self.random_mean else None
 
     @property
+    def departure(self) -> float:
+        """How far from random sets, alike closer together and further apart."""
+        return abs(log(self.ratio)) if self.ratio else 0.0
+
+    @property
     def is_sparser(self) -> bool:
         return (self.c_w_balanced.value or 0.0) > (self.random_mean or 0.0)
 
@@ -88,6 +93,10 @@ class NameCorrelation:
     """tokens, name_likelihood, or norm: that of the vector before it is normalised."""
     correlation: Estimate
 
+    @property
+    def size(self) -> float:
+        return abs(self.correlation.value or 0.0)
+
 
 @dataclass(frozen=True)
 class Placebo:
@@ -97,7 +106,6 @@ class Placebo:
     names: list[str]
     tokens: float | None
     """Mean number of tokens of the invented names; null where the scorer counts none."""
-    candidate_tokens: float | None
     real_tokens: float | None
     invented: Estimate
     real: Estimate
@@ -261,6 +269,11 @@ class Association:
         return "region" if self.level.startswith("level ") else self.level
 
     @property
+    def controls(self) -> str:
+        """The places that the tests of words, tones and topics compare with."""
+        return "invented and known places" if self.signal and self.signal.can_tell else "invented places"
+
+    @property
     def is_tested(self) -> bool:
         """Whether there were invented places to compare with."""
         return self.invented_times is not None
@@ -305,19 +318,6 @@ class KnownOffensive:
     inoffensive_times: Estimate
     ratio: Estimate
     """Offensive attributes divided by others, within countries."""
-
-
-@dataclass(frozen=True)
-class OffensivePair:
-    """An offensive attribute that the model associates with a country."""
-
-    code: str
-    name: str
-    attribute: str
-    times: float
-    """How many times as likely as of the average country, relative to other attributes."""
-    is_stereotype: bool
-    offensiveness: float
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import groupby
-from math import comb
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from geobias.audits.plan import LETTERS_A_TOKEN, Plan, Served, Step, Workload, agree, timed, workload
+from geobias.audits.plan import LETTERS_A_TOKEN, Plan, Served, Workload, agree, timed, workload
 from geobias.audits.regions.answers import RegionsAnswers, ask_regions, mark_names
 from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import RegionsDesign
@@ -22,9 +19,6 @@ from geobias.audits.show_results import View, show_results
 from geobias.audits.study import IndexEntry, RunIndex, RunOptions, Study, assign_folders, prepare, save_index
 from geobias.engine.ask import compute_on
 from geobias.errors import InputError
-from geobias.measures.estimates import SIGNIFICANT
-from geobias.measures.herb import descriptive_vectors
-from geobias.measures.random_regions import minimum_detectable_ratio
 from geobias.models.kinds import read_model_object
 from geobias.models.load import check_method, find_default_score, load, load_scorer
 from geobias.models.scorer import EMBEDDED_LM, Scorer
@@ -33,9 +27,6 @@ from geobias.models.sources import is_function_name
 from geobias.report.run_folder import RESERVED, RunFolder
 from geobias.report.runs import index_folder, slug
 from geobias.report.tables import print_json
-from geobias.texts.templates import Sentences
-
-PILOT_REGIONS, MIN_PILOT_REGIONS, PILOT_WORDS, PILOT_SECONDS = 30, 10, 24, 5.0
 
 
 class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
@@ -85,7 +76,7 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
         return measure_regions(self.design, answers)
 
     def plan(self) -> Plan:
-        """How long the study takes, and how small an effect it can find; for a served model, what would be sent."""
+        """How long the study takes; for a served model, what would be sent."""
         if isinstance(self.model, Served):
             return Plan.of_served(self.workload())
         (scorer,) = self.load(self.options.device, self.options.dtype)
@@ -94,7 +85,7 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
         besides = len(design.region_names) + design.added_texts + design.subset_texts
         step = timed(" ".join(self.names()), scorer, sentences, besides=besides)
         about = f"{len(design.tree):,} regions, {len(design.words)} words, {len(design.templates)} template(s)."
-        return Plan(about, [step], _smallest_effect(design, scorer, step))
+        return Plan(about, [step])
 
     def workload(self) -> Workload:
         """What would be sent to a server; texts of a placebo are about as long as its sentences."""
@@ -121,39 +112,6 @@ def connect(served: Served, total: Workload) -> ServedLM:
     return lm
 
 
-def _smallest_effect(design: RegionsDesign, scorer: Scorer, step: Step) -> list[str]:
-    """From a pilot of a few regions and words: how far apart random sub-regions below the root may lie."""
-    tree = design.tree
-    inner = [row for row in tree.children[0] if len(tree.children[row]) > 1]
-    if len(inner) < 2:
-        return []
-    level = np.concatenate([tree.children[row] for row in tree.children[0]])
-    words = _spaced(np.arange(len(design.words)), PILOT_WORDS)
-    affordable = PILOT_SECONDS / (step.seconds_each * len(words))
-    rows = _spaced(level, int(np.clip(affordable, MIN_PILOT_REGIONS, PILOT_REGIONS)))
-    names, descriptions = [tree.regions[row].in_sentence for row in rows], [design.words[k].word for k in words]
-    sentences = Sentences(design.templates[:1], names, descriptions, marked=scorer.needs_mark)
-    pilot = descriptive_vectors(scorer.score(list(sentences))[:, 0].reshape(len(rows), len(words)))
-    sizes = sorted(len(tree.children[row]) for row in inner)
-    ratios = {
-        size: minimum_detectable_ratio(pilot, size, len(level), len(inner))
-        for size in (sizes[0], sizes[len(sizes) // 2])
-        if 2 / comb(len(level), size) < SIGNIFICANT / len(inner)  # else no draw of regions is rare enough
-    }
-    shown = " and ".join(f"×{ratio:.2f} for {size} sub-regions" for size, ratio in ratios.items() if ratio > 1)
-    if not shown:
-        return []
-    return [
-        f"{step.what}: the smallest ratio to random regions that would be found 4 times of 5, corrected for "
-        f"{len(inner)} at the level {tree.regions[inner[0]].level}: about {shown}."
-    ]
-
-
-def _spaced(values: np.ndarray, count: int) -> np.ndarray:
-    """At most `count` of the values, evenly spaced."""
-    return values[np.unique(np.linspace(0, len(values) - 1, count).astype(int))]
-
-
 # Several language models, or one by several scores
 
 Results = dict[str, RegionsResult]  # by the folders of their runs
@@ -175,11 +133,7 @@ def plan_studies(studies: Mapping[str, RegionsStudy]) -> Plan:
         return Plan.of_served(_add_workloads(studies.values()))
     loaded = _load_models(studies.values(), first.options.device, first.options.dtype)
     plans = [study.plan() for study in loaded]
-    return Plan(
-        plans[0].about,
-        [step for plan in plans for step in plan.steps],
-        [effect for plan in plans for effect in plan.effects],
-    )
+    return Plan(plans[0].about, [step for plan in plans for step in plan.steps])
 
 
 def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> Results:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import NamedTuple
 
-from geobias.audits.regions.association_answer import list_clear, measure_departure, name_controls
-from geobias.audits.regions.charts import plural
-from geobias.audits.regions.details import compare_with_random
 from geobias.audits.regions.known import NORTH_AMERICAN_VIEW, REGION_VIEW
-from geobias.audits.regions.result import RegionsResult, pluralise
-from geobias.audits.regions.rows import Association, KnownStereotypes, RegionScores, WordAssociation
+from geobias.audits.regions.result import RegionsResult, list_clear, measure_departure, pluralise
+from geobias.audits.regions.rows import (
+    Association,
+    KnownStereotypes,
+    NameCorrelation,
+    RegionScores,
+    WordAssociation,
+)
 from geobias.report.declarations import CARD, FULL, PAGE, TABLES, TERMINAL, Column, Table
 from geobias.report.findings import format_p
 from geobias.report.results import HasInterval
@@ -18,16 +22,14 @@ from geobias.report.sentences import format_number
 from geobias.report.tables import NOTHING, digits, format_interval, is_marked, marked
 from geobias.world.countries import UN_STATES
 
-WARNING = (
-    "Content warning: these are offensive stereotypes. They are what a model associates with a country, never a "
-    "statement about people."
-)
 TRAITS = {
     "tokens": "its number of tokens",
     "name_likelihood": "the likelihood of its name alone",
     "norm": "the norm of its vector",
 }
-DIFFERING_WORDS_SHOWN = 3
+LARGE = 0.5  # a correlation, as Cohen (1988) calls it
+FULL_PLACEBO = 0.9  # distance between invented places, divided by that between real ones
+STRONGEST = {"tokens": "more tokens a name has", "name_likelihood": "likelier a bare name is"}
 SUMMARY_REGIONS, SUMMARY_WORDS, FULL_WORDS = 4, 3, 5
 RELIABLE = 0.7  # Nunnally's (1978) minimum for a reliability in research
 
@@ -36,9 +38,9 @@ class Quantity(NamedTuple):
     """A row of a table of different numbers."""
 
     label: str
-    value: str
-    estimate: HasInterval | None
+    number: HasInterval | float | None
     meaning: str = ""
+    form: str = "{:.2f}"
     p: float | None = None
 
 
@@ -61,7 +63,7 @@ def list_words(result: RegionsResult, association: Association) -> Iterator[Tabl
             yield Table(
                 "words",
                 f"Typical words, × the average {association.noun}, relative to other words; * beyond "
-                f"{name_controls(association)}",
+                f"{association.controls}",
                 "",
                 [(rows[0].name, say_words(rows, count)) for rows in shown],
                 [
@@ -76,14 +78,10 @@ def list_words(result: RegionsResult, association: Association) -> Iterator[Tabl
 def list_scores(result: RegionsResult) -> Iterator[Table]:
     """HERB's scores of the regions directly below the root, from high to low; few of them differ most from random."""
     top, *below = result.top_regions or [result.regions[0]]
-    positions = {id(region): row for row, region in enumerate(result.regions)}
 
     def say_rank(region: RegionScores) -> str:
         rank = region.rank
         return NOTHING if rank is None else f"{rank.value:.0f} ({rank.low:.0f}–{rank.high:.0f})"
-
-    def say_words(region: RegionScores) -> str:
-        return ", ".join(result.differing_words(positions[id(region)], DIFFERING_WORDS_SHOWN))
 
     columns = [
         Column("region", "name", is_text=True),
@@ -99,9 +97,7 @@ def list_scores(result: RegionsResult) -> Iterator[Table]:
     ]
     if len(result.settings.templates) > 1:
         columns.append(Column("± over\ntemplates", lambda region: digits(region.c_w_balanced_spread), on={FULL}))
-    if result.by_template:
-        columns.append(Column("words that\ndiffer most", say_words, on={FULL}, keep=3))
-    most_different = sorted(below or [top], key=lambda region: -compare_with_random(region))[:SUMMARY_REGIONS]
+    most_different = sorted(below or [top], key=lambda region: -region.departure)[:SUMMARY_REGIONS]
     for regions, first, place in ((most_different, [], TERMINAL), (below or [top], [top] if below else [], FULL)):
         yield Table(
             "scores",
@@ -137,13 +133,54 @@ def list_name_correlations(result: RegionsResult) -> Iterator[Table]:
         )
 
 
-def list_quantities(result: RegionsResult, association: Association) -> Table:
+def is_artefact(result: RegionsResult) -> bool:
+    """Whether the score may be largely an effect of the names of regions.
+
+    So it is where a region's distance from its siblings has a large and clear correlation with a trait of its bare
+    name (|Spearman| >= 0.5, adjusted p < 0.05; at the highest level with ten regions), or where invented places lie at
+    least 0.9 times as far apart as real ones.
+    """
+    strongest = find_strongest(result)
+    return (strongest is not None and strongest.size >= LARGE) or compare_placebo(result) >= FULL_PLACEBO
+
+
+def describe_artefact(result: RegionsResult) -> str:
+    """The note above the map where names alone may make it; empty elsewhere."""
+    if not is_artefact(result):
+        return ""
+    strongest, parts = find_strongest(result), ["This map may be an artefact of names, not of places."]
+    if strongest and strongest.size >= LARGE:
+        parts.append(f"{describe_correlation(strongest)} (Spearman {strongest.correlation.value:+.2f}).")
+    if compare_placebo(result) >= FULL_PLACEBO:
+        parts.append(f"Invented places lie {compare_placebo(result):.2f} times as far apart as real ones.")
+    return " ".join(parts)
+
+
+def find_strongest(result: RegionsResult) -> NameCorrelation | None:
+    """The property of the name that correlates most with the distance, among the clear ones at the highest level."""
+    rows = [row for row in result.tokenisation if row.level == result.tokenisation[0].level and row.trait in STRONGEST]
+    return max((row for row in rows if is_marked(row.correlation)), key=lambda row: row.size, default=None)
+
+
+def compare_placebo(result: RegionsResult) -> float:
+    """How far apart invented places lie, divided by real ones; minus infinity where it was not measured."""
+    ratio = result.placebo.ratio if result.placebo else None
+    return -inf if ratio is None or ratio.value is None else ratio.value
+
+
+def describe_correlation(row: NameCorrelation) -> str:
+    """ "The more tokens a name has, the farther its region lies from its siblings"."""
+    side = "farther" if (row.correlation.value or 0.0) > 0 else "closer"
+    return f"The {STRONGEST[row.trait]}, the {side} its region lies from its siblings"
+
+
+def list_quantities(association: Association) -> Table:
     """How much of the likelihoods is content, and how far it can be relied on; with what each number means."""
     return Table(
         "content",
         f"How much of what the model says depends on the {association.noun}",
         "Where the differences between log-likelihoods come from, and how far the associations can be relied on.",
-        list(_measure_content(association)),
+        [row for row in _measure_content(association) if getattr(row.number, "value", row.number) is not None],
         [
             Column("quantity", "label", is_text=True),
             Column("value (95 % interval)", _say_quantity),
@@ -154,85 +191,88 @@ def list_quantities(result: RegionsResult, association: Association) -> Table:
 
 
 def _say_quantity(row: Quantity) -> str:
-    has_bounds = row.estimate is not None and row.estimate.low is not None
-    return f"{row.value} ({format_interval(row.estimate, '.2f')})" if row.estimate and has_bounds else row.value
+    value = row.form.format(getattr(row.number, "value", row.number))
+    has_bounds = getattr(row.number, "low", None) is not None
+    return f"{value} ({format_interval(row.number, '.2f')})" if has_bounds else value  # type: ignore[arg-type]
 
 
-def _measure_content(association: Association) -> Iterator[Quantity]:
-    noun, regions, shares = association.noun, plural(association.level), association.variance
-    for label, share, meaning in (
-        ("Variance: the word", shares.word, "Common words are likely of everybody."),
-        ("Variance: the name", shares.region, "Some names make every sentence more, or less, likely."),
-        (
-            f"Variance: {noun} and word together",
-            shares.interaction,
-            f"Some words are likelier of some {regions}: only this can be bias.",
+def _measure_content(association: Association) -> list[Quantity]:
+    """What was not measured has no number."""
+    noun, regions, shares = association.noun, pluralise(association.level), association.variance
+    signal, noise, smallest = association.signal, association.invented_times, association.detectable_times
+    fame, proxies = signal.fame_share if signal else None, " and ".join(signal.proxies if signal else [])
+    more = f"How much more words go with {regions} than with {{}}. 0 or less: not at all."
+    return [
+        Quantity("Variance: the word", 100 * shares.word, "Common words are likely of everybody.", "{:.1f} %"),
+        Quantity(
+            "Variance: the name",
+            100 * shares.region,
+            "Some names make every sentence more, or less, likely.",
+            "{:.1f} %",
         ),
-    ):
-        yield Quantity(label, f"{100 * share:.1f} %", None, meaning)
-    signal = association.signal
-    if signal is not None:
-        known = "known places that are none, with fame held fixed"
-        for label, estimate, others in (
-            ("More than a name", signal.beyond_names, "invented places"),
-            ("More than fame", signal.beyond_fame, known),
-        ):
-            if estimate is not None and estimate.value is not None:
-                meaning = f"How much more words go with {regions} than with {others}. 0 or less: not at all."
-                yield Quantity(label, f"{estimate.value:+.2f} nats", estimate, meaning)
-        if signal.fame_share is not None:
-            meaning = f"The share of the associations of {regions} that goes with {' and '.join(signal.proxies)}."
-            yield Quantity("Explained by fame", f"{100 * signal.fame_share:.0f} %", None, meaning)
-    if association.ratio is not None:
-        yield Quantity(
+        Quantity(
+            f"Variance: {noun} and word together",
+            100 * shares.interaction,
+            f"Some words are likelier of some {regions}: only this can be bias.",
+            "{:.1f} %",
+        ),
+        Quantity(
+            "More than a name", signal.beyond_names if signal else None, more.format("invented places"), "{:+.2f} nats"
+        ),
+        Quantity(
+            "More than fame",
+            signal.beyond_fame if signal else None,
+            more.format("known places that are none, with fame held fixed"),
+            "{:+.2f} nats",
+        ),
+        Quantity(
+            "Explained by fame",
+            None if fame is None else 100 * fame,
+            f"The share of the associations of {regions} that goes with {proxies}.",
+            "{:.0f} %",
+        ),
+        Quantity(
             "Ratio to invented places",
-            f"{association.ratio.value:.2f}",
             association.ratio,
             f"Strength of associations of real {regions}, divided by that of names without meaning. 1: no more than "
             "these. Training alone moves it: do not compare models by it.",
-        )
-    if association.invented_times is not None:
-        yield Quantity(
+        ),
+        Quantity(
             "Noise of invented places",
-            f"{format_number(association.invented_times)} times",
-            None,
+            noise,
             "1 in 20 words is at least that much more, or less, likely of an invented place.",
-        )
-    if association.detectable_times is not None:
-        yield Quantity(
+            f"{format_number(noise or 0)} times",
+        ),
+        Quantity(
             "Smallest word that would be found",
-            f"{format_number(association.detectable_times)} times",
-            None,
+            smallest,
             "A single association of this size stands out in 8 of 10 cases; a smaller one may be missed.",
-        )
-    if association.agreement is not None:
-        yield Quantity(
+            f"{format_number(smallest or 0)} times",
+        ),
+        Quantity(
             "Agreement of paraphrases",
-            f"{association.agreement:.2f}",
-            None,
+            association.agreement,
             f"From 0 to 1: how far the mean over {association.paraphrases} paraphrases would be the same with others. "
             f"Below {RELIABLE}, associations depend on the wording.",
-        )
-    if association.subject_agreement is not None:
-        yield Quantity(
+        ),
+        Quantity(
             "Agreement of demonyms and names",
-            f"{association.subject_agreement:+.2f}",
-            None,
+            association.subject_agreement,
             "Correlation of what is said of “Kenyans” with what is said of “people in Kenya”, over all pairs.",
-        )
-    if association.permuted is not None:
-        yield Quantity(
+            "{:+.2f}",
+        ),
+        Quantity(
             "Neighbours against permuted words",
-            f"{association.permuted:.2f}",
-            None,
+            association.permuted,
             f"How far apart {regions} of one parent lie, divided by what randomly permuted words give. Below 1: "
             "neighbours share associations.",
-        )
+        ),
+    ]
 
 
-def list_known(result: RegionsResult, known: KnownStereotypes) -> Iterator[Table]:
-    """Every number over all countries, with its interval; the countries; and offensive attributes, if the user asks."""
-    yield Table(
+def list_known(known: KnownStereotypes) -> Table:
+    """Every number over all countries, with its interval."""
+    return Table(
         "known",
         f"How the model's associations compare with people's judgements of {known.pairs:,} pairs",
         f"An AUC of 0.5, a difference of 0 and a ratio of 1 are chance. Intervals are over {known.interval_over}. "
@@ -240,56 +280,32 @@ def list_known(result: RegionsResult, known: KnownStereotypes) -> Iterator[Table
         list(_measure_known(known)),
         [
             Column("measure", "label", is_text=True),
-            Column("value", "value"),
-            Column("95 % interval", lambda row: format_interval(row.estimate, ".3f").replace("-", "−")),
+            Column("value", lambda row: "not known" if row.number.value is None else _say_minus(row.number.value)),
+            Column("95 % interval", lambda row: format_interval(row.number, ".3f").replace("-", "−")),
             Column("p", lambda row: format_p(row.p).removeprefix("adjusted p ").removeprefix("= ")),
         ],
         on=TABLES,
     )
-    if result.known_offensive:
-        yield Table(
-            "known-offensive",
-            f"Offensive attributes that the model associates most with a country. {WARNING}",
-            "Single pairs have no interval: of many, the largest are partly chance.",
-            result.known_offensive,
-            [
-                Column("country", "name", is_text=True),
-                Column("attribute", "attribute", is_text=True),
-                Column("times as likely as\nof the average country,\nrelative to others", "times", ".2f"),
-                Column(
-                    "called a stereotype by most annotators",
-                    lambda row: "yes" if row.is_stereotype else "no",
-                    on={PAGE},
-                ),
-                Column("offensiveness (2 to 4)", "offensiveness", ".1f", on={PAGE}),
-            ],
-            on=TABLES,
-            text_columns=("attribute",),
-        )
+
+
+def _say_minus(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
 
 
 def _measure_known(known: KnownStereotypes) -> Iterator[Quantity]:
     within = known.auc_within_attributes
-    lines = [
-        ("AUC: stereotypes against other pairs of the same country", known.auc, known.auc.p),
-        ("AUC: between countries of the same attribute", within, within.p),
-    ]
+    yield Quantity("AUC: stereotypes against other pairs of the same country", known.auc, p=known.auc.p)
+    yield Quantity("AUC: between countries of the same attribute", within, p=within.p)
     if views := known.views:
-        lines += [
-            (f"AUC by the votes of {REGION_VIEW}", views.region, views.region.p),
-            (f"AUC by the votes of {NORTH_AMERICAN_VIEW}", views.north_america, views.north_america.p),
-            ("difference of these two", views.difference, views.difference.p_adjusted),
-        ]
+        yield Quantity(f"AUC by the votes of {REGION_VIEW}", views.region, p=views.region.p)
+        yield Quantity(f"AUC by the votes of {NORTH_AMERICAN_VIEW}", views.north_america, p=views.north_america.p)
+        yield Quantity("difference of these two", views.difference, p=views.difference.p_adjusted)
     if offensive := known.offensive:
         times = "offensive attributes: times as likely as of the average country, relative to others"
-        lines += [
-            (times, offensive.times, offensive.times.p),
-            ("inoffensive attributes: the same", offensive.inoffensive_times, offensive.inoffensive_times.p),
-            ("ratio of these two, within countries", offensive.ratio, offensive.ratio.p_adjusted),
-        ]
-    for label, estimate, p in lines:
-        value = "not known" if estimate.value is None else f"{estimate.value:.3f}".replace("-", "−")
-        yield Quantity(label, value, estimate, p=p)
+        yield Quantity(times, offensive.times, p=offensive.times.p)
+        inoffensive = offensive.inoffensive_times
+        yield Quantity("inoffensive attributes: the same", inoffensive, p=inoffensive.p)
+        yield Quantity("ratio of these two, within countries", offensive.ratio, p=offensive.ratio.p_adjusted)
 
 
 def list_card(result: RegionsResult) -> Table:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from geobias.audits.regions.association_answer import name_controls
 from geobias.audits.regions.result import RegionsResult
-from geobias.audits.regions.rows import Association, RegionAssociation, RegionScores, WordAssociation
+from geobias.audits.regions.rows import Association, RegionScores, WordAssociation
 from geobias.measures.estimates import Estimate
 from geobias.report.declarations import PAGE, Column, Table, get_value, say_p
 from geobias.report.page.blocks import MapMeasure, WorldMap
@@ -70,7 +69,7 @@ def _list_association_measures(result: RegionsResult, association: Association) 
             "How many times as likely favourable words are, relative to unfavourable ones, as of the average country. "
             "Blue is more favourable, orange less.",
             valences,
-            baseline=name_controls(association),
+            baseline=association.controls,
             centre=1,
             tone=1,
             is_ratio=True,
@@ -123,7 +122,10 @@ def _get_side(row: WordAssociation) -> str:
 
 
 def list_countries(result: RegionsResult) -> Iterator[Table]:
-    """Every country, the most favourably described first; without associations the farthest from its continent."""
+    """Every country, the most favourably described first; without associations the farthest from its continent.
+
+    Columns that are empty for all countries are left out.
+    """
     association = _find_association(result)
     described = {row.id: row for row in result.region_associations} if association else {}
     words: dict[tuple[str, str], list[WordAssociation]] = {}
@@ -133,16 +135,16 @@ def list_countries(result: RegionsResult) -> Iterator[Table]:
     countries = [each for each in countries if each.id in described or each.distance]
     if not countries:
         return
-    ranking = {code: _rank_value(row) for code, row in described.items()}
-    if association is None:
-        ranking = {each.id: each.distance.value or 0.0 for each in countries if each.distance}
-    countries.sort(key=lambda country: -ranking.get(country.id, 0.0))
-    is_default = result.is_of_all_countries
-    ranked = [each.id for each in countries if not (is_default and each.id in DISSOLVED)]
-    ranks = {code: str(rank) for rank, code in enumerate(ranked, start=1)}
-    values = [each.distance.value or 0.0 for each in countries if each.distance]
-    mean, is_alone = float(np.mean(values)) if values else 0.0, association is None
-    has_valence = any(row.valence for row in described.values())
+
+    def rank(country: RegionScores) -> float:
+        """By valence, by strength if no word is rated."""
+        row = described.get(country.id)
+        if row is not None:
+            return -(row.valence.value or 0.0 if row.valence else row.strength)
+        return 0.0 if association or country.distance is None else -(country.distance.value or 0.0)
+
+    countries.sort(key=rank)
+    ranked = [each.id for each in countries if not (result.is_of_all_countries and each.id in DISSOLVED)]
 
     def say_words(side: str, country: RegionScores) -> str:
         rows = words.get((country.id, side), [])[:TYPICAL_WORDS]
@@ -164,36 +166,28 @@ def list_countries(result: RegionsResult) -> Iterator[Table]:
             Column(headings[2], lambda country: say_p(find(country).p_adjusted)),
         ]
 
+    beside = "distance\n(HERB)", "interval of\nthe distance", "adjusted p of\nthe distance"
     columns = [
-        Column("rank", lambda country: ranks.get(country.id, NOTHING)),
+        Column("rank", lambda country: str(ranked.index(country.id) + 1) if country.id in ranked else NOTHING),
         Column("country", "name", is_text=True),
         Column("continent", lambda country: load_countries()[country.id].continent_name, is_text=True),
+        *make_columns(("favourable words,\ntimes", "95 % interval", "adjusted p"), "valence", ".2f"),
+        Column(MORE, lambda country: say_words("more", country), is_text=True),
+        Column(LESS, lambda country: say_words("less", country), is_text=True),
+        *make_columns(beside, "distance", ".3f"),
+        Column("cities: C_w", lambda each: each.c_w_balanced.value if each.has_pairs else None, ".3f"),
+        Column("times random", "ratio", ".2f"),
+        Column("adjusted p (cities)", lambda each: say_p(each.c_w_balanced.p_adjusted if each.has_pairs else None)),
     ]
-    if has_valence:
-        columns += make_columns(("favourable words,\ntimes", "95 % interval", "adjusted p"), "valence", ".2f")
-    if association:
-        columns += [
-            Column(MORE, lambda country: say_words("more", country), is_text=True),
-            Column(LESS, lambda country: say_words("less", country), is_text=True),
-        ]
-    if values:
-        alone, beside = ("distance", "95 % interval", "adjusted p"), ("distance\n(HERB)", "interval of\nthe distance")
-        columns += make_columns(alone if is_alone else (*beside, "adjusted p of\nthe distance"), "distance", ".3f")
-    if is_alone and mean:
-        columns.append(
-            Column("times the mean", lambda each: None if not each.distance else each.distance.value / mean, ".2f")
-        )
-    if any(each.has_pairs for each in countries):
-        columns += [
-            Column("cities: C_w", lambda each: each.c_w_balanced.value if each.has_pairs else None, ".3f"),
-            Column("times random", "ratio", ".2f"),
-            Column("adjusted p (cities)", lambda each: say_p(each.c_w_balanced.p_adjusted)),
-        ]
-    readings = [VALENCE] * has_valence + [TYPICAL] * bool(association) + [DISTANCE] * bool(values)
-    title = f"All {len(countries)} countries"
-    yield Table("countries", title, " ".join(readings), countries, columns, on={PAGE}, text_columns=(MORE, LESS))
-
-
-def _rank_value(row: RegionAssociation) -> float:
-    """By valence, by strength if no word is rated."""
-    return row.valence.value or 0.0 if row.valence else row.strength
+    columns = [column for column in columns if any(column.show(each) != NOTHING for each in countries)]
+    has_valence, has_distance = any(row.valence for row in described.values()), any(each.distance for each in countries)
+    reading = " ".join([VALENCE] * has_valence + [TYPICAL] * bool(association) + [DISTANCE] * has_distance)
+    yield Table(
+        "countries",
+        f"All {len(countries)} countries",
+        reading,
+        countries,
+        columns,
+        on={PAGE},
+        text_columns=(MORE, LESS),
+    )

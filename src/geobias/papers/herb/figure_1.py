@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from geobias.audits.inputs import split_list
+from geobias.checks import split_list
 from geobias.engine.ask import ask
 from geobias.papers.herb.table_1 import load_scorer
 from geobias.papers.tables import Reproduction

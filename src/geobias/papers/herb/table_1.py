@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import parse_city_count, split_list
 from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import SCORE_ONLY
 from geobias.audits.regions.result import RegionsResult
+from geobias.checks import parse_city_count, split_list
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores, pair_count
 from geobias.models.load import load
 from geobias.models.scorer import Scorer
