@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from rich.table import Table
 
-from geobias.audits.inputs import split_list
+from geobias.checks import split_list
 from geobias.errors import InputError
 from geobias.measures.ranks import rank_correlation
 from geobias.models.scorer import ModelIdentity

@@ -270,13 +270,16 @@ def _measure_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def to_json(record: Any) -> dict[str, Any]:
     """A dataclass as JSON has it."""
-    return _adapter(type(record)).dump_python(record, mode="json", by_alias=True)
+    kind: Any = type(record)
+    return _adapter(kind).dump_python(record, mode="json", by_alias=True)
 
 
 def from_json(kind: type[Record], content: Any) -> Record:
     """A dataclass from the JSON that `to_json` gave; ValueError says where the content is of another form."""
+    dataclass: Any = kind
     try:
-        return _adapter(kind).validate_python(content)
+        record: Record = _adapter(dataclass).validate_python(content)
+        return record
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(map(str, first["loc"]))

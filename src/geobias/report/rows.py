@@ -8,7 +8,7 @@ measure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
@@ -133,7 +133,9 @@ def list_row_kinds(kind: type[AuditResult]) -> dict[str, type[Any]]:
     shared = {each.name for each in fields(AuditResult)}
     hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in shared}
     rows = {name: get_args(hint)[0] for name, hint in hints.items() if get_origin(hint) is list}
-    return {name: row for name, row in rows.items() if is_dataclass(row) and row is not ModelIdentity}
+    return {
+        name: row for name, row in rows.items() if hasattr(row, "__dataclass_fields__") and row is not ModelIdentity
+    }
 
 
 def list_columns(kind: type[Any]) -> list[str]:

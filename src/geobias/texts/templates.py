@@ -59,7 +59,8 @@ class LazyTexts(Sequence[str]):
             raise IndexError(index)
         _, second_count, third_count = self.shape
         rest, third = divmod(index, third_count)
-        return self.at(*divmod(rest, second_count), third)
+        first, second = divmod(rest, second_count)
+        return self.at(first, second, third)
 
 
 @dataclass(frozen=True)

@@ -7,5 +7,13 @@ from tests.audits.letters.result import LettersResult
 def list_findings(result: LettersResult) -> list[Finding]:
     longest = max(result.countries, key=lambda row: row.letters)
     sentence = f"{longest.place} has the longest of {len(result.countries)} names: {longest.letters} letters."
-    texts = {"question": "Which name is longest?", "limit": "Names are English.", "next_step": "Count other names."}
-    return [Finding(audit="letters", model="alphabet", sentence=sentence, **texts)]
+    return [
+        Finding(
+            audit="letters",
+            model="alphabet",
+            sentence=sentence,
+            question="Which name is longest?",
+            limit="Names are English.",
+            next_step="Count other names.",
+        )
+    ]

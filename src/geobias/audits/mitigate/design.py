@@ -191,7 +191,7 @@ def load_tested_and_training_texts(
     return texts.take(held_out), texts.take(rest)
 
 
-def drop_tested(train: Texts, texts: Sequence[str], key: Callable[[str], str]) -> Texts:
+def drop_tested(train: Texts, texts: Sequence[str], key: Callable[[str], object]) -> Texts:
     """The texts to train on that are not tested: `key` says which texts are the same."""
     tested = set(map(key, texts))
     others = train.take(row for row, text in enumerate(train.texts) if key(text) not in tested)

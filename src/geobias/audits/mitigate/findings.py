@@ -58,7 +58,7 @@ class MethodFindings(ModelFindings[CountryChange]):
         countries = result.list_countries(row.method)
         super().__init__(Family(result.models[0], "delta", countries, NEUTRAL), is_one_of_several=True)
         self.result, self.row = result, row
-        recalls = {each.place: each.recall and each.recall.value for each in countries}
+        recalls = {each.place: each.recall.value for each in countries if each.recall is not None}
         self.recalls = {name: recall for name, recall in recalls.items() if recall is not None}
 
     def explain_too_little(self) -> None:

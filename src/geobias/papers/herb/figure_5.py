@@ -17,12 +17,13 @@ import torch
 from geobias.audits.regions.result import RegionsResult
 from geobias.checks import MOST_EPOCHS, check_number
 from geobias.errors import InputError
+from geobias.measures.herb import FORMS
 from geobias.measures.paired_differences import word_differences
 from geobias.models.load import load_masked
 from geobias.models.masked import MaskedLM
 from geobias.models.model_files import quiet_transformers
 from geobias.models.training import epochs as training
-from geobias.papers.herb.table_1 import FORMS, audit_herb, score_words
+from geobias.papers.herb.table_1 import audit_herb, score_words
 from geobias.papers.tables import Reproduction
 from geobias.report.run_folder import MODEL
 from geobias.report.runs import slug
