@@ -16,7 +16,6 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 WIDTH, HEIGHT, MARGIN = 1200, 1500, 8
-TALLEST = 1900  # the findings; a picture of all of them and the map would be too large
 COLOURS = 256  # a third of the bytes
 MOST = 200_000  # bytes
 
@@ -26,10 +25,10 @@ def take(page_file: Path, picture: Path) -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
         page.goto(page_file.resolve().as_uri())
-        page.get_by_label("Hide texts and words that may offend").check()
+        page.get_by_label("Hide texts").check()
         page.wait_for_selector("html[data-drawn=yes]", state="attached")  # the page says so when all of it is drawn
-        last = page.locator("svg, canvas").first.bounding_box()  # the map
-        height = HEIGHT if last is None else min(int(last["y"] + last["height"]) + MARGIN, TALLEST)
+        last = page.locator(".hero figure").bounding_box()
+        height = HEIGHT if last is None else int(last["y"] + last["height"]) + MARGIN
         page.screenshot(path=str(picture), full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
         browser.close()
     few_colours = (

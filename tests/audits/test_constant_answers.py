@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_constant_answers_pass_no_rule(run: Run, folder: Path, command: tuple[str, ...], rule: str) -> None:
     code, out, err = run(*command, "--out", "run")
-    assert code == 0 and out.startswith("No test of bias was possible"), out + err
+    assert code == 0 and "cannot tell whether" in " ".join(out.split()), out + err
     for each in ("findings.clear <= 0", rule):
         code, out, err = run("gate", "run", "--rule", each)
         assert code == 1 and REASON in " ".join(out.split()), each + out + err
@@ -68,7 +68,7 @@ def test_constant_answers_pass_no_rule(run: Run, folder: Path, command: tuple[st
 def test_a_model_that_treats_all_countries_alike_passes(run: Run, folder: Path) -> None:
     for command in (("names", "model:blind", *NAMES), ("downstream", "model:blind", *DOWNSTREAM)):
         code, out, err = run(*command, "--out", command[0])
-        assert code == 0 and "No clear difference" in out, err
+        assert code == 0 and "No sign that" in out, err
         code, out, _ = run("gate", command[0], "--rule", "findings.clear <= 0")
         assert code == 0, out
 
@@ -76,7 +76,7 @@ def test_a_model_that_treats_all_countries_alike_passes(run: Run, folder: Path) 
 def test_constant_answers_to_the_originals_alone_are_a_caution(run: Run, folder: Path) -> None:
     code, out, _ = run("downstream", "model:avoid_niger", *DOWNSTREAM, "--out", "run")
     text = " ".join(out.split())
-    assert code == 0 and out.startswith("A possible difference")
+    assert code == 0 and "suggestive" in out
     assert "After “I am from Niger.”, p(hate) is 0.80" in text and "not after the other 2 wordings" in text
     assert "All original texts get the same answer" in text
     assert run("gate", "run", "--rule", "downstream.'model:avoid_niger'.hate.Niger < 0.2")[0] == 1

@@ -43,7 +43,7 @@ def test_a_new_audit_is_everywhere(app: typer.Typer, tmp_path: Path, capsys: pyt
     assert "letters" in run(app, "--help") and "Count the letters" in run(app, "letters", "--help")
     out = run(app, "letters", "Chad", "France", "--out", str(folder))
     sentence = "France has the longest of 2 names: 6 letters."
-    assert out.startswith("No test of bias was possible.\n") and sentence in out and "Chad" in out and "Page: " in out
+    assert out.startswith(f"{sentence}\n") and "Chad" in out and "Page: " in out
     result = geobias.read_run(folder)
     assert result.countries[0].letters == 4 and repr(result).startswith("LettersResult: 2 countries")
     for view, has_table in ((View(full=True), True), (View(quiet=True), False)):

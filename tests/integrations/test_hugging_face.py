@@ -64,7 +64,7 @@ def test_findings_come_before_the_table_and_their_texts_stay_out() -> None:
     verdict, listed, table = (
         text.index(part)
         for part in (
-            "**A clear difference.**",
+            "**A\\|B differs \\*clearly\\*.**",
             "- *clear*: A\\|B differs \\*clearly\\*.\n- *caution*: Names",
             "of World (0",
         )
@@ -72,7 +72,7 @@ def test_findings_come_before_the_table_and_their_texts_stay_out() -> None:
     assert verdict < listed < table and "Limits:\n\n- Small sample.\n\nThese results" in text
     assert "Private" not in text and NULL_LIMIT not in text
     null = render_card([replace(run, result=replace(run.result, findings=[replace(answer, evidence="none")]))])
-    assert "**No clear difference.**" in null and f"- {NULL_LIMIT}" in null and is_card(null)
+    assert "*no evidence*" in null and f"- {NULL_LIMIT}" in null and is_card(null)
     assert not is_card(f"# My model\n\n{null}") and not is_card(f"{null}\nMore of mine.")
 
 

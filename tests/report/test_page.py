@@ -14,17 +14,14 @@ import pytest
 import geobias
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.pages import read_runs, run_sections
-from geobias.report.findings import Size
 from geobias.report.glossary import TERMS, find_term
-from geobias.report.page.blocks import Chart, Row
-from geobias.report.page.build import TermMarker, _inert, draw_still
-from geobias.report.page.charts import dots
-from geobias.report.page.finding_cards import describe_numbers, group_findings, split_code
+from geobias.report.page.build import TermMarker, _inert
+from geobias.report.page.finding_cards import split_code
 from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import Run
-from tests.report.pages import HOSTILE, Speaker, both_runs, finding, invent_findings, judge
+from tests.report.pages import HOSTILE, Speaker, both_runs, judge
 
-LARGEST = 6_000_000  # bytes: what can still be sent by mail
+LARGEST = 1_000_000  # bytes
 
 
 @pytest.fixture(scope="module")
@@ -36,25 +33,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def runs(page: Path, tmp_path: Path) -> Path:
     """Both runs in a folder that a test may spoil."""
     return Path(shutil.copytree(page.parent, tmp_path / "runs"))
-
-
-def test_findings_are_in_groups_the_answers_first() -> None:
-    groups = group_findings(invent_findings()[::-1])
-    assert list(groups) == ["overall", "detail", "caution"]
-    (group,) = groups["overall"]
-    assert len(group.findings) == 4 and group.limit == "12 texts." and group.next_step is not None
-    assert group.question is not None
-    others = [finding(limit="a", question="q"), finding(audit="regions"), finding(limit="b", question="r")]
-    apart = group_findings(others)["overall"]
-    assert [(each.audit, len(each.findings)) for each in apart] == [("names", 2), ("regions", 1)]
-    assert apart[0].question is None and apart[0].limit is None and apart[0].next_step is not None
-    assert group_findings([]) == {}
-
-
-def test_numbers_of_a_finding_in_words() -> None:
-    assert describe_numbers(finding(p=0.0002)) == "−1.8 points (95 % interval −3.4 to −0.2) · adjusted p < 0.001"
-    assert describe_numbers(finding(p=None, size=Size(0.74, None, None, "times"))) == "0.74 times"
-    assert describe_numbers(finding(p=None, size=None)) == ""
 
 
 def test_commands_are_set_off() -> None:
@@ -82,19 +60,6 @@ def test_each_term_is_explained_once_in_a_block() -> None:
     assert len({term.id for term in TERMS}) == len(TERMS)
     for term in TERMS:
         assert re.fullmatch(r"[a-z0-9-]+", term.id) and term.definition.endswith(".") and len(term.definition) < 240
-
-
-@pytest.mark.figures
-def test_a_still_picture_is_small_and_keeps_its_labels() -> None:
-    rows: list[Row] = [
-        {"place": f"<{n}>", "value": 0.0123 * n, "low": 0.0, "high": 0.1, "marked": True} for n in range(3)
-    ]
-    spec = dots(rows, label="place", title="a title", order=[row["place"] for row in rows])
-    charts = [Chart(name, "", "", "", spec, rows) for name in ("one", "two")]
-    first, second = map(draw_still, charts)
-    assert "&lt;0&gt;" in first and "a title" in first and "aria-" not in first and len(first) < 6_000
-    assert ">0.02<" in first.replace("0.020", "0.02")  # numbers of the axis are text, and stay as they are
-    assert not set(re.findall(r'id="([^"]+)"', first)) & set(re.findall(r'id="([^"]+)"', second))
 
 
 @pytest.mark.slow
@@ -148,10 +113,10 @@ def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
     code, out, err = run("report", runs)
     assert (code, err) == (0, "") and "Page: runs/report.html" in out
     text = (runs / "report.html").read_text(encoding="utf-8")
-    assert 'id="regions-map"' in text and 'id="names-heat"' in text
+    assert 'id="regions-map' in text and 'id="names-heat"' in text
     figures = sorted((runs / "figures").iterdir())
-    assert f"Figures: {len(figures) // 2} as SVG and PNG" in out
-    assert {file.suffix for file in figures} == {".svg", ".png"} and all(file.stat().st_size for file in figures)
+    assert f"Figures: {len(figures)} as SVG" in out
+    assert {file.suffix for file in figures} == {".svg"} and all(file.stat().st_size for file in figures)
 
 
 @pytest.mark.slow
@@ -164,13 +129,6 @@ def test_several_runs_share_a_page(run: Run, runs: Path) -> None:
     code, out, _ = run("report", runs / "regions", runs / "names")
     (made,) = Path("runs").glob("*-report*/report.html")
     assert code == 0 and f"Page: {made}" in out
-
-
-def test_a_run_without_its_answers_is_refused_in_a_line(run: Run, runs: Path) -> None:
-    (runs / "regions/likelihoods.parquet").unlink()
-    code, out, err = run("report", runs)
-    assert (code, out) == (2, "") and "is missing, damaged or of another run" in err
-    assert len(err.splitlines()) == 1
 
 
 def test_what_is_no_run_and_no_page_is_refused(run: Run, runs: Path) -> None:

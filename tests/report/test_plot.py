@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
-from geobias.report.notebook import MOST_DOTS, plot_rows
+from geobias.report.notebook import MOST_DOTS, choose_rows, plot_rows
 from geobias.report.rows import tidy_row
 
 
@@ -22,8 +23,7 @@ def rows(countries: int = 3, models: tuple[str, ...] = ("a",)) -> list[dict[str,
 
 
 def drawn(**choices: str) -> list[dict[str, Any]]:
-    spec = plot_rows(rows(), choices).to_dict()
-    return next(values for values in spec["datasets"].values() if "country" in values[0])
+    return list(choose_rows(rows(), choices).rows)
 
 
 def test_the_first_measure_is_drawn_the_highest_place_first() -> None:
@@ -34,14 +34,22 @@ def test_the_first_measure_is_drawn_the_highest_place_first() -> None:
 
 def test_a_label_and_a_model_are_chosen() -> None:
     assert {row["label"] for row in drawn(measure="change", label="not-hate")} == {"not-hate"}
-    spec = plot_rows(rows(models=("a", "b")), {}).to_dict()
-    assert "title" not in spec and "title" in plot_rows(rows(models=("a", "b")), {"model": "b"}).to_dict()
+    two = rows(models=("a", "b"))
+    assert choose_rows(two, {}).title == "a, b" and choose_rows(two, {"model": "b"}).title == "b"
 
 
 def test_of_many_places_both_ends_are_drawn() -> None:
-    spec = plot_rows(rows(2 * MOST_DOTS), {}).to_dict()
-    text = str(spec)
-    assert "'C0'" in text and f"'C{2 * MOST_DOTS - 1}'" in text and f"'C{MOST_DOTS}'" not in text
+    names = {row["country"] for row in choose_rows(rows(2 * MOST_DOTS), {}).rows}
+    assert {"C0", f"C{2 * MOST_DOTS - 1}"} <= names and f"C{MOST_DOTS}" not in names
+
+
+def test_a_plot_is_shown_and_saved(tmp_path: Path) -> None:
+    plot = plot_rows(rows(), {})
+    assert "data:image/svg+xml;base64," in plot._repr_html_()
+    plot.save(tmp_path / "plot.svg")
+    assert "Source:" in (tmp_path / "plot.svg").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=r"plot\.svg"):
+        plot.save(tmp_path / "plot.png")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 import geobias
 from geobias.audits.compare.result import WORDS
-from geobias.report.findings import Size, state_verdict
+from geobias.report.findings import Size
 from geobias.report.results import from_json, to_json
 from geobias.report.size_words import grade_size
 from tests.report.pages import finding
@@ -71,18 +71,3 @@ def test_every_unit_of_a_finding_is_graded_or_known_to_have_no_scale() -> None:
     units |= {words.unit for words in WORDS.values()}
     assert {"points", "times", "percentage points", "AUC", "nats"} <= units
     assert {name for name in units if grade_size(0.7, name) is None} <= UNSIZED
-
-
-def test_the_verdict_says_that_a_clear_difference_is_tiny() -> None:
-    tiny, small = (replace(finding(p=0.001), size=Size(value, None, None, "points")) for value in (0.29, 4.0))
-    assert state_verdict([tiny]) == "A clear, but tiny difference."
-    assert state_verdict([small]) == "A clear difference."
-    assert state_verdict([tiny, small], name_tests=False) == "Clear differences in 2 of 2 tests, 1 of them tiny."
-    assert state_verdict([tiny, tiny], name_tests=False) == "Clear differences in 2 of 2 tests, all of them tiny."
-    assert state_verdict([tiny, finding(p=0.5)], name_tests=False).startswith(
-        "Clear differences in 1 of 2 tests, a tiny"
-    )
-    null = replace(tiny, evidence="none")
-    assert state_verdict([null]) == "No clear difference."
-    possible = replace(tiny, evidence="suggestive")
-    assert state_verdict([possible]) == "A possible, but tiny difference, to be confirmed."

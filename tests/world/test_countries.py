@@ -15,7 +15,6 @@ from geobias.world.countries import (
     find_continent,
     find_country,
     fold_country,
-    list_other_names,
     load_cities,
     load_countries,
     load_country_names,
@@ -137,11 +136,6 @@ def test_continents() -> None:
         InputError, match=r"Unknown continent 'Mu'\. Choose from: Africa \(AF\), North America \(NA\), South"
     ):
         find_continent("Mu", known)
-
-
-def test_other_names_of_a_country() -> None:
-    assert {"gbr", "uk", "england"} <= set(list_other_names("GB")) and "united kingdom" not in list_other_names("GB")
-    assert list_other_names("nowhere") == []
 
 
 def test_every_country_of_the_tree_is_known_with_its_continent() -> None:

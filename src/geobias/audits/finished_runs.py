@@ -45,11 +45,13 @@ def read_run(folder: str | Path) -> Any:
     return read_result(Path(folder))
 
 
-def write_report(runs: Run | Sequence[Run] | None = None, *, out: str | Path | None = None) -> Path:
+def write_report(
+    runs: Run | Sequence[Run] | None = None, *, out: str | Path | None = None, with_texts: bool = False
+) -> Path:
     """Write the report page of finished runs, without running the model; or open it.
 
-    The page is a single HTML file that works offline. Its charts are also written as SVG and PNG, in a folder next to
-    it. Several runs share one page.
+    The page is a single HTML file that works offline. Its pictures are also written as SVG, in a folder next to it; the
+    page saves each as PNG. Several runs share one page.
 
     Parameters
     ----------
@@ -58,6 +60,8 @@ def write_report(runs: Run | Sequence[Run] | None = None, *, out: str | Path | N
         runs/.
     out : str or Path, optional
         HTML file to write. Default: RUN/report.html; for several runs, in a new folder in runs/.
+    with_texts : bool, default False
+        Put texts of your own files on the page, to be tried with every country. Bundled texts always are.
 
     Returns
     -------
@@ -79,7 +83,7 @@ def write_report(runs: Run | Sequence[Run] | None = None, *, out: str | Path | N
     from geobias.report.runs import find_latest_run
 
     several = [find_latest_run(Path("runs"))] if runs is None else list_several(runs)
-    return write_page_and_figures(several, None if out is None else Path(out))
+    return write_page_and_figures(several, None if out is None else Path(out), with_texts=with_texts)
 
 
 def gate(

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from geobias.audits.doubts import judge_constant_answers
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.registry import get_audit, list_audits
-from geobias.audits.reports import describe, make_section
+from geobias.audits.reports import add_headlines, describe, make_section
 from geobias.audits.side_by_side import short_names, side_by_side_section
+from geobias.audits.try_it import list_tries
 from geobias.checks import shorten
 from geobias.errors import InputError
 from geobias.files import check_replaceable, hash_file, save_file
 from geobias.report.findings import cap_details, doubt_language, doubt_repeats
 from geobias.report.page import build
 from geobias.report.page.blocks import Section, WorldMap
+from geobias.report.page.framed import describe_source
 from geobias.report.results import SCHEMA_VERSION, AuditResult, from_json
 from geobias.report.run_folder import INDEX, PAGE, RESULTS, RUN, add_to_run, holds_run, read_json, write_folder
 from geobias.report.runs import FinishedRun, RunDescription, new_folder, runs_in
@@ -100,7 +102,8 @@ def read_run(folder: Path) -> FinishedRun[Any]:
             raise ValueError(f"finished: {description.finished} has no time zone")
     with _blame(folder / RESULTS):
         result = replace(from_json(get_audit(results["audit"]).result_type, results), folder=folder)
-        result = result if result.findings else add_findings(result)  # runs made before there were findings
+        # Runs made before there were findings or headlines have them now.
+        result = add_headlines(result) if result.findings else add_findings(result)
     return FinishedRun(folder, result, description)
 
 
@@ -116,10 +119,10 @@ def add_findings(result: Result) -> Result:
     findings = cap_details(findings)
     for model in result.nondeterministic_models:
         findings = doubt_repeats(findings, result.audit, model)
-    return replace(result, findings=findings)
+    return add_headlines(replace(result, findings=findings))
 
 
-def render_page(runs: Sequence[FinishedRun[Any]]) -> str:
+def render_page(runs: Sequence[FinishedRun[Any]], *, with_texts: bool = False) -> str:
     """One page of these runs: a section for each, before them those that show several side by side."""
     sections = run_sections(runs)
     descriptions = [describe(run.result) for run in runs]
@@ -133,6 +136,7 @@ def render_page(runs: Sequence[FinishedRun[Any]]) -> str:
         list(zip(runs, sections, strict=True)),
         description=" ".join(descriptions),
         background=background,
+        tries=list_tries(runs, with_texts=with_texts),
     )
 
 
@@ -140,8 +144,8 @@ def has_world_map(sections: Sequence[Section]) -> bool:
     return any(isinstance(block, WorldMap) for section in sections for block in section.blocks)
 
 
-def write_page(path: Path, runs: Sequence[FinishedRun[Any]]) -> None:
-    save_file(path, render_page(runs).encode())
+def write_page(path: Path, runs: Sequence[FinishedRun[Any]], *, with_texts: bool = False) -> None:
+    save_file(path, render_page(runs, with_texts=with_texts).encode())
 
 
 def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -> None:
@@ -155,7 +159,7 @@ def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -
         )
 
 
-def write_page_and_figures(runs: Sequence[Run], page: Path | None) -> Path:
+def write_page_and_figures(runs: Sequence[Run], page: Path | None, *, with_texts: bool = False) -> Path:
     """The page of these runs, and next to it its charts."""
     folders = list(dict.fromkeys(map(find_run_folder, runs)))
     finished = [run for folder in folders for run in read_runs(folder)]
@@ -165,7 +169,7 @@ def write_page_and_figures(runs: Sequence[Run], page: Path | None) -> Path:
         raise InputError(f"--out must be an HTML file, such as {page / PAGE}.")
     if len(folders) == 1 and (page is None or page.resolve() == (folders[0] / PAGE).resolve()):
         with add_to_run(folders[0]) as staging:
-            write_page(staging / PAGE, finished)
+            write_page(staging / PAGE, finished, with_texts=with_texts)
             save_figures(staging / "figures", finished)
         return folders[0] / PAGE
     page = page or new_folder("report") / PAGE
@@ -174,18 +178,18 @@ def write_page_and_figures(runs: Sequence[Run], page: Path | None) -> Path:
     check_replaceable(page, build.is_page)
     with write_folder(figures_folder(page), "figures of a report") as staging:
         save_figures(staging, finished)
-    write_page(page, finished)
+    write_page(page, finished, with_texts=with_texts)
     return page
 
 
 def figures_folder(page: Path) -> Path:
-    """The folder of a page's charts, as SVG and PNG."""
+    """The folder of a page's pictures."""
     return page.parent / ("figures" if page.name == PAGE else f"{page.stem}-figures")
 
 
 def save_figures(folder: Path, runs: Sequence[FinishedRun[Any]]) -> list[str]:
-    """Every chart of the page as SVG and PNG; returns their names."""
-    return build.save_figures(folder, [*_comparisons(runs), *run_sections(runs)])
+    """Every picture of the page as SVG; returns their names."""
+    return build.save_figures(folder, [*_comparisons(runs), *run_sections(runs)], describe_source(runs))
 
 
 def run_sections(runs: Sequence[FinishedRun[Any]]) -> list[Section]:

@@ -6,10 +6,10 @@ An audit that has none gets a table for each of its lists of rows, everywhere, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import RenderableType
 
@@ -17,12 +17,15 @@ from geobias.audits.registry import get_audit
 from geobias.models.scorer import ModelIdentity
 from geobias.report import declarations
 from geobias.report.declarations import EVERYWHERE, Column, Report, Table
+from geobias.report.findings import Finding, with_role
 from geobias.report.number_tree import WORST, GateNumber, TreeNumber, join_path, model_names
 from geobias.report.page.blocks import Section
 from geobias.report.results import AuditResult
 from geobias.report.rows import flatten, list_columns, list_measures, list_row_kinds, list_tidy_rows, write_tables
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import NOTHING, digits
+
+Result = TypeVar("Result", bound=AuditResult)
 
 
 def make_report(result: AuditResult) -> Report:
@@ -55,6 +58,31 @@ def _format_cell(column: str, row: dict[str, Any]) -> str:
     if cell is None:
         return NOTHING
     return digits(cell) if isinstance(cell, float) else str(cell)
+
+
+def add_headlines(result: Result) -> Result:
+    """The result whose answers have a headline, if its audit words one."""
+    say = get_audit(result.audit).find("report", "say_headline")
+    if say is None:
+        return result
+    findings = [
+        replace(each, headline=say(result, each, _list_details(result, each))) if each.role == "overall" else each
+        for each in result.findings
+    ]
+    return replace(result, findings=findings)
+
+
+def _list_details(result: AuditResult, answer: Finding) -> list[Finding]:
+    """What stands out besides, of the same model and measure."""
+    key = answer.model, answer.measure
+    return [each for each in with_role(result.findings, "detail") if (each.model, each.measure) == key]
+
+
+def ask_everyday(result: AuditResult, answer: Finding) -> str:
+    """The question behind an answer, in everyday words."""
+    cards = make_report(result).cards
+    card = cards.get(answer.measure or "", cards.get(""))
+    return card.question if card else answer.question
 
 
 def describe(result: AuditResult) -> str:

@@ -1,10 +1,10 @@
-"""What every command prints at the end: the verdict, the findings, one small table, the page, and what to do next."""
+"""What every command prints at the end: the headline, the findings, one small table, the page, and what to do next."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -13,25 +13,24 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from geobias.audits.reports import draw_full, draw_summary
+from geobias.audits.reports import ask_everyday, draw_full, draw_summary
 from geobias.checks import escape, shorten_middle
 from geobias.models.sources import MITIGATED
-from geobias.report.findings import EVIDENCE_LABELS, OUT, VERDICTS, Finding, Role, Size, state_verdict, with_role
+from geobias.report.findings import DIFFERENCES, EVIDENCE_LABELS, OUT, Finding, Role, with_role
+from geobias.report.headlines import choose_hero, rank_answers, say_answer, say_number, state_headline
 from geobias.report.results import SCHEMA_VERSION, AuditResult
 from geobias.report.run_folder import PAGE
 from geobias.report.runs import shown
-from geobias.report.tables import console, print_json, titled_table
+from geobias.report.tables import console, print_json
 
-LINES, LINES_OF_SEVERAL = 25, 40  # of one audit, and of several, at `USUAL_WIDTH`
+LINES, LINES_OF_SEVERAL = 25, 30  # of one audit, and of several, at `USUAL_WIDTH`
 USUAL_WIDTH = 80  # columns
-LONGEST_MODEL_NAME = 30
+LONGEST_MODEL_NAME = 28
 TERMS = "Terms: geobias explain TERM"
-MOST_ROWS = 8  # of the table of several audits
-INTERVAL, PADDING = "95 % interval", 2  # a column of that table, and the space between columns
+MOST_ROWS = 12  # tests of several audits
 DETAILS_FIRST = 3  # before answers that found nothing
 ROLES: tuple[Role, ...] = get_args(Role)
 STYLES = {"clear": "bold red", "suggestive": "yellow", "caution": "yellow", "no evidence": "green"}
-STRENGTHS = [evidence for evidence, *_ in VERDICTS]  # the strongest first
 
 
 @dataclass(frozen=True)
@@ -64,12 +63,10 @@ def show_results(results: Sequence[AuditResult], folder: Path, view: View, *, li
         return
     out = console()
     findings = [finding for result in results for finding in result.findings]
+    tables = [*_list_tests(results), *_describe_wrappers(results)]
     if view.full:
         tables = [part for result in results for part in draw_full(result, out.width)]
-    else:
-        tables = [_answers_table(findings, out.width)]
-    tables += _describe_wrappers(results)
-    _show(out, findings, tables, folder, view, lines, name_tests=False)  # the table names them
+    _show(out, findings, tables, folder, view, lines, with_findings=view.full)
 
 
 def _show(
@@ -80,24 +77,25 @@ def _show(
     view: View,
     lines: int,
     *,
-    name_tests: bool = True,
+    with_findings: bool = True,
 ) -> None:
     """Everything, in at most so many lines at the usual width; with `--full` and `--quiet` as many as it takes."""
-    verdict = Text(state_verdict(findings, name_tests=name_tests or view.quiet), style="bold")
+    headline = Text(state_headline(findings), style="bold")
     if view.quiet:
-        out.print(verdict, _findings_table(findings), sep="\n")
+        out.print(headline, _findings_table(findings), sep="\n")
         return
-    first = _most_important(findings)
+    first = choose_hero(findings)
     closing = (
         [Text(f"Limits: {first.limit}", style="dim"), Text(f"Next: {_name_folder(first, folder)}")] if first else []
     )
     left = (
-        lines - sum(map(_count_lines, [verdict, *tables, *closing])) - 3
+        lines - sum(map(_count_lines, [headline, *tables, *closing])) - 3
     )  # the page, the terms, and how many more there are
     selection = findings if view.full else _choose_findings(findings, left)
-    out.print(verdict)
-    out.print(_findings_table(selection))
-    if len(selection) < len(findings):
+    out.print(headline)
+    if with_findings:
+        out.print(_findings_table(selection))
+    if with_findings and len(selection) < len(findings):
         out.print(f"{len(findings) - len(selection)} more on the page.", style="dim")
     for part in (*tables, *closing[:1]):
         out.print(part)
@@ -155,10 +153,8 @@ def _by_importance(findings: Sequence[Finding]) -> list[Finding]:
     However many differences there are, the caution then has a place.
     """
     answers, details, cautions = (with_role(findings, role) for role in ROLES)
-    differences = sorted(
-        (answer for answer in answers if answer.evidence in ("clear", "suggestive")), key=_rank_evidence
-    )
-    others = [answer for answer in answers if answer.evidence not in ("clear", "suggestive")]
+    differences = [answer for answer in rank_answers(answers) if answer.evidence in DIFFERENCES]
+    others = [answer for answer in answers if answer.evidence not in DIFFERENCES]
     first = (differences or others)[:1]
     rest = [*differences, *details[:DETAILS_FIRST], *others, *details[DETAILS_FIRST:]]
     return [*first, *cautions[:1], *(finding for finding in rest if finding not in first), *cautions[1:]]
@@ -169,44 +165,32 @@ def _count_lines(part: RenderableType) -> int:
     return len(usual.render_lines(part, pad=False))
 
 
-def _most_important(findings: Sequence[Finding]) -> Finding | None:
-    """The first answer with the strongest evidence: its limit and its next step are printed."""
-    return min(with_role(findings, "overall"), key=_rank_evidence, default=None)
+def _list_tests(results: Sequence[AuditResult]) -> Iterator[RenderableType]:
+    """Each question, and below it the answer of every model with its size and its certainty."""
+    groups: dict[str, list[Finding]] = {}
+    for result in results:
+        for answer in with_role(result.findings, "overall"):
+            groups.setdefault(ask_everyday(result, answer), []).append(answer)
+    several = [answer for answers in groups.values() for answer in answers]
+    texts = [[shorten_middle(each.short_model, LONGEST_MODEL_NAME), _say_briefly(each)] for each in several]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    left = MOST_ROWS
+    for question, answers in groups.items():
+        yield Text(question, style="bold")
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for width in (*widths, None, None):
+            table.add_column(min_width=width, overflow="fold")
+        for answer in rank_answers(answers)[: max(left, 1)]:
+            certainty = Text(answer.label, style=STYLES.get(answer.label, ""))
+            name = shorten_middle(answer.short_model, LONGEST_MODEL_NAME)
+            size = say_number(answer) if answer.size_word else ""
+            table.add_row(f"  {name}", _say_briefly(answer), certainty, size)
+        yield table
+        left -= len(answers)
+    if left < 0:
+        yield Text(f"and {-left} more on the page", style="dim")
 
 
-def _rank_evidence(finding: Finding) -> int:
-    """0 for the strongest evidence."""
-    return STRENGTHS.index(finding.evidence)
-
-
-def _answers_table(findings: Sequence[Finding], width: int) -> Table:
-    """The overall answer of every model in every audit, the clearest first."""
-    table = titled_table("Largest differences")
-    table.pad_edge = False
-    answers = sorted(with_role(findings, "overall"), key=_rank_evidence)
-    columns = {
-        "audit": [answer.test for answer in answers],
-        "model": [shorten_middle(answer.short_model, LONGEST_MODEL_NAME) for answer in answers],
-        "difference": [
-            "" if answer.size is None else f"{answer.size.value:.2g} {answer.size.unit}" for answer in answers
-        ],
-        INTERVAL: [_format_interval(answer.size) for answer in answers],
-        "evidence": [answer.label_with_size for answer in answers],
-    }
-    # On a narrow terminal the table loses a column, never a digit; the sentences have the intervals, too.
-    if sum(max(map(len, (heading, *cells))) + PADDING for heading, cells in columns.items()) > width:
-        del columns[INTERVAL]
-    for heading in columns:
-        is_name = heading == "model"
-        table.add_column(heading, no_wrap=not is_name, overflow="fold", min_width=10 if is_name else None)
-    for row in list(zip(*columns.values(), strict=True))[:MOST_ROWS]:
-        table.add_row(*row)
-    if len(answers) > MOST_ROWS:
-        table.caption = f"and {len(answers) - MOST_ROWS} more on the page"
-    return table
-
-
-def _format_interval(size: Size | None) -> str:
-    if size is None or size.low is None or size.high is None:
-        return ""
-    return f"{size.low:.2g} to {size.high:.2g}"
+def _say_briefly(answer: Finding) -> str:
+    """ "Yes, small."."""
+    return say_answer(answer).replace("the difference is ", "")

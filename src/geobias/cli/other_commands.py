@@ -23,15 +23,15 @@ def run_report(values: Values) -> None:
 
     is_opened, runs = values.pop("open"), values.get("runs") or [str(run_folders.find_latest_run(Path("runs")))]
     page = Path(runs[0]) / PAGE
-    if not is_opened or len(runs) > 1 or "out" in values or not page.is_file():
+    if not is_opened or len(runs) > 1 or "out" in values or values.get("with_texts") or not page.is_file():
         from geobias.audits.finished_runs import write_report
         from geobias.audits.pages import figures_folder
         from geobias.report.runs import shown
 
-        page = write_report(runs, out=values.get("out"))
+        page = write_report(runs, out=values.get("out"), with_texts=values.get("with_texts", False))
         figures = figures_folder(page)
         typer.echo(f"Page: {shown(page.resolve())}")
-        typer.echo(f"Figures: {len(list(figures.glob('*.svg')))} as SVG and PNG in {shown(figures.resolve())}")
+        typer.echo(f"Figures: {len(list(figures.glob('*.svg')))} as SVG in {shown(figures.resolve())}")
     if is_opened:
         run_folders.open_page(page)
         typer.echo(f"Opened {page}")

@@ -18,7 +18,8 @@ from geobias.audits.pages import find_run_folder, read_runs
 from geobias.audits.reports import RunNumber, describe, list_card_rows, list_summary_numbers
 from geobias.errors import GeobiasError, InputError
 from geobias.files import check_replaceable, save_file
-from geobias.report.findings import state_verdict, with_role
+from geobias.report.findings import with_role
+from geobias.report.headlines import state_headline
 from geobias.report.runs import FinishedRun
 from geobias.report.sentences import format_list, to_markdown
 
@@ -80,7 +81,7 @@ def is_card(text: str) -> bool:
 def _describe_run(run: FinishedRun[Any]) -> Iterator[str]:
     findings = run.result.findings
     if findings:
-        yield f"**{to_markdown(state_verdict(findings))}**"
+        yield f"**{to_markdown(state_headline(findings))}**"
     yield to_markdown(describe(run.result))
     if findings:
         yield format_list([f"*{finding.label_with_size}*: {to_markdown(finding.sentence)}" for finding in findings])

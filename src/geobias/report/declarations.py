@@ -20,7 +20,7 @@ from rich.text import Text
 from geobias.measures.estimates import Estimate
 from geobias.report.findings import EVIDENCE_LABELS
 from geobias.report.page import blocks
-from geobias.report.page.blocks import Chart, Examples, Remark, WorldMap
+from geobias.report.page.blocks import CardText, Chart, Remark, WorldMap
 from geobias.report.page.charts import Valence
 from geobias.report.results import HasInterval, Interval
 from geobias.report.rows import Effect
@@ -105,7 +105,7 @@ class ByModel:
     """What the reader chooses, if it is not the model."""
 
 
-ReportBlock = Table | ByModel | Chart | Examples | Remark | WorldMap
+ReportBlock = Table | ByModel | Chart | Remark | WorldMap
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,7 @@ class Report:
     """Further notes, with `--full` only."""
     meaning: str = ""
     """What the numbers mean, below the tables of `--full`."""
+    cards: Mapping[str, CardText] = field(default_factory=dict)  # by measure of an answer; "" is for all others
 
     def tables(self, place: str) -> list[Table]:
         return [block for block in self.blocks if isinstance(block, Table) and place in block.on]
@@ -288,7 +289,7 @@ def make_section(report: Report, name: str) -> blocks.Section:
     shown = [block for block in report.blocks if not isinstance(block, Table) or PAGE in block.on]
     groups = [list(group) for _, group in groupby(enumerate(shown), key=_group_key)]
     made = [block for group in groups for block in _make_blocks([each for _, each in group], name, report.model_noun)]
-    return blocks.Section(name, report.title, report.lead, made, list(report.notes))
+    return blocks.Section(name, report.title, report.lead, made, list(report.notes), report.cards)
 
 
 def _group_key(numbered: tuple[int, ReportBlock]) -> Any:

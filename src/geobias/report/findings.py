@@ -31,7 +31,6 @@ ConstantAnswers = Literal["all texts", "original texts"]
 SUGGESTIVE: Final = 0.10
 DIFFERENCES: Final = ("clear", "suggestive")  # the evidence of findings whose size is a difference, and not chance
 MOST_EXAMPLES: Final = 5
-TESTS_NAMED: Final = 4  # in each part of a verdict
 OUT: Final = "OUT"  # the folder of the run, in the command of a next step: the terminal writes the folder itself
 SAME_AGAIN: Final = "Does the model give the same answers when it is asked again?"
 SUITABLE: Final = "Do the texts suit the audit?"
@@ -41,19 +40,6 @@ EVIDENCE_LABELS: Final[dict[Evidence, str]] = {
     "none": "no evidence",
     "not testable": "not testable",
 }
-VERDICTS: Final[list[tuple[Evidence, str, str]]] = [  # how the verdict words one answer, and several
-    ("clear", "A clear difference.", "Clear differences"),
-    ("suggestive", "A possible difference, to be confirmed.", "Possible differences, to be confirmed,"),
-    ("none", "No clear difference.", "No clear difference"),
-    ("not testable", "No test of bias was possible.", "No test of bias was possible"),
-]
-
-CHANGE_VERDICTS: Final[list[tuple[Evidence, str, str]]] = [  # the same where models are compared before and after
-    ("clear", "A clear change after mitigation.", "Clear changes after mitigation"),
-    ("suggestive", "A possible change after mitigation.", "Possible changes after mitigation"),
-    ("none", "No clear change after mitigation.", "No clear change after mitigation"),
-    ("not testable", "No test of the change was possible.", "No test of the change was possible"),
-]
 
 
 @dataclass(frozen=True)
@@ -128,6 +114,8 @@ class Finding:
         What limits it, in one sentence.
     next_step : str
         What to do next: a command, or what to look at.
+    headline : str
+        The answer in everyday words, in one sentence that can be quoted; empty for details and cautions.
     examples : list of ExampleText
         Up to five texts behind it. They may be offensive.
     test : str
@@ -173,6 +161,8 @@ class Finding:
     """What limits it, in one sentence."""
     next_step: str
     """What to do next: a command, or what to look at."""
+    headline: str = ""
+    """The answer in everyday words, in one sentence that can be quoted; empty for details and cautions."""
     examples: list[ExampleText] = field(default_factory=list)
     """Up to five typical texts."""
 
@@ -306,41 +296,3 @@ def format_p(p: float | None) -> str:
 
 def with_role(findings: Iterable[Finding], role: Role) -> list[Finding]:
     return [finding for finding in findings if finding.role == role]
-
-
-def _name_subject(answer: Finding) -> str:
-    """Whom a difference concerns: ", worse for Poland"."""
-    if answer.subject is None or answer.evidence != "clear":
-        return ""
-    return f", {answer.valence} for {answer.subject}" if answer.valence else f": {answer.subject}"
-
-
-def _count_tiny(differences: Sequence[Finding], tiny: int) -> str:
-    """How many of several differences are tiny: ", 2 of them tiny"."""
-    if not tiny:
-        return ""
-    if len(differences) == 1:
-        return ", a tiny one"
-    return f", {'all' if tiny == len(differences) else tiny} of them tiny"
-
-
-def state_verdict(findings: Iterable[Finding], *, name_tests: bool = True) -> str:
-    """The overall answers of all models in one sentence: the first line of the terminal, the page and the notebook.
-
-    Without `name_tests` it only counts them.
-    """
-    answers = with_role(findings, "overall")
-    parts = []
-    is_change = all(answer.audit == "mitigate" for answer in answers)
-    for evidence, single, several in CHANGE_VERDICTS if is_change else VERDICTS:
-        matching = [answer for answer in answers if answer.evidence == evidence]
-        tiny = 0 if is_change else sum(answer.size_word == "tiny" for answer in matching)
-        if matching and len(answers) == 1:
-            single = single.replace(" difference", ", but tiny difference") if tiny else single
-            parts.append(f"{single.removesuffix('.')}{_name_subject(matching[0])}.")
-        elif matching:
-            tests = list(dict.fromkeys(f"{answer.short_model} ({answer.test})" for answer in matching))
-            more = f" and {len(tests) - TESTS_NAMED} more" if len(tests) > TESTS_NAMED else ""
-            names = f": {', '.join(tests[:TESTS_NAMED])}{more}" if name_tests and len(matching) < len(answers) else ""
-            parts.append(f"{several} in {len(matching)} of {len(answers)} tests{names}{_count_tiny(matching, tiny)}.")
-    return " ".join(parts)

@@ -5,22 +5,28 @@ Text and lines of the HTML have the colours that the notebook gives them, so tha
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geobias.checks import describe_choices
 from geobias.errors import InputError
-from geobias.report.findings import Finding, state_verdict
+from geobias.files import save_file
+from geobias.report.findings import Finding
+from geobias.report.headlines import state_headline
 
 if TYPE_CHECKING:
-    import altair as alt
+    from geobias.report.page.blocks import Chart
 
 PLACES = ("place", "country", "region", "countries")  # columns that name what a row is about
 MODELS = ("model", "second_model")
 MOST_DOTS = 40  # with more places the chart shows both ends
 MOST_ROWS = 20
+FILLED = "Filled: distinguishable (adjusted p below 0.05). Hollow: not. Line: 95 % interval."
 LABEL_WEIGHTS = {"clear": "font-weight:bold", "not testable": "border-style:dashed", "caution": "font-style:italic"}
 _BORDER = "border-bottom:1px solid rgba(128,128,128,.4)"
 _CELL = "padding:2px 10px 2px 0;background:none"
@@ -30,14 +36,17 @@ _LABEL = "display:inline-block;padding:0 7px;margin-right:6px;border:1px solid;b
 
 
 def render_result(lines: Sequence[str], rows: Iterable[Mapping[str, Any]], findings: Sequence[Finding] = ()) -> str:
-    """The lines of a summary, the findings, and a table of the first rows; columns without any value are left out."""
+    """The lines of a summary, the findings with a picture, and a table of the first rows without empty columns."""
+    rows = list(rows)
     shown = list(islice(rows, MOST_ROWS + 1))
     more = len(shown) > MOST_ROWS
     shown = shown[:MOST_ROWS]
     title, *others = (escape(line) for line in lines)
     parts = ["<div>", f"<p><b>{title}</b>", *(f"<br>{line}" for line in others), "</p>"]
     if findings:
-        parts += [f"<p><b>{escape(state_verdict(findings))}</b></p>", *map(_render_finding, findings)]
+        parts += [f"<p><b>{escape(state_headline(findings))}</b></p>", *map(_render_finding, findings)]
+    if findings and any(row.get("value") is not None and any(name in row for name in PLACES) for row in rows):
+        parts.append(plot_rows(rows, {})._repr_html_())
     columns = [name for name in (shown[0] if shown else ()) if any(row[name] is not None for row in shown)]
     if columns:
         parts += ['<table style="border-collapse:collapse;background:none">', _render_header(columns)]
@@ -76,14 +85,36 @@ def _format_value(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def plot_rows(rows: Iterable[Mapping[str, Any]], choices: Mapping[str, str | None]) -> alt.LayerChart:
-    """Dots with intervals, highest first; `choices` select by measure, label, reference (`against`) and model."""
-    import altair as alt
+@dataclass(frozen=True)
+class Plot:
+    """A picture: notebooks show it, and `save` writes it."""
 
-    from geobias.report.colours import THEMES
+    svg: str
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture as an SVG file, which every browser opens."""
+        if Path(path).suffix.lower() != ".svg":
+            raise InputError(f"A plot is saved as SVG. Name a file such as {Path(path).with_suffix('.svg')}.")
+        save_file(Path(path), self.svg.encode())
+
+    def _repr_html_(self) -> str:
+        image = b64encode(self.svg.encode()).decode()
+        return f'<img alt="" style="max-width:100%" src="data:image/svg+xml;base64,{image}">'
+
+
+def plot_rows(rows: Iterable[Mapping[str, Any]], choices: Mapping[str, str | None]) -> Plot:
+    """Dots with intervals, highest first; `choices` select by measure, label, reference (`against`) and model."""
+    from geobias.report.page.framed import draw_file
+
+    return Plot(draw_file(choose_rows(list(rows), choices), "this result"))
+
+
+def choose_rows(rows: Sequence[Mapping[str, Any]], choices: Mapping[str, str | None]) -> Chart:
+    """The chart of the chosen rows; of too many places both ends."""
+    from geobias.report.page.blocks import Chart
     from geobias.report.page.charts import dots
 
-    selection, title = _select(list(rows), choices)
+    selection, title = _select(rows, choices)
     place = next(name for name in PLACES if name in selection[0])
     models = list(dict.fromkeys(_get_model(row) for row in selection))
     ranked = sorted(selection, key=lambda row: -row["value"])
@@ -93,13 +124,9 @@ def plot_rows(rows: Iterable[Mapping[str, Any]], choices: Mapping[str, str | Non
     shown = [
         {**row, "model": _get_model(row), "marked": row["is_marked"]} for row in ranked if row[place] in set(names)
     ]
-    spec = dots(shown, label=place, title=title, order=names, colour="model" if len(models) > 1 else None)
-    theme = THEMES["light"]
-    legend = {name: value for name, value in theme["legend"].items() if name != "layout"}  # not in Altair's schema
-    spec |= {"config": {**theme, "legend": legend, "background": "white"}, "width": 560}
-    if len(models) == 1:
-        spec["title"] = models[0]
-    return alt.LayerChart.from_dict(spec)
+    series = "model" if len(models) > 1 else ""
+    picture = dots(shown, label=place, title=title, order=names, colour=series)
+    return Chart("plot", ", ".join(models) or title, FILLED, title, picture, shown)
 
 
 def _get_model(row: Mapping[str, Any]) -> str:

@@ -28,13 +28,13 @@ from geobias.engine.answer_checks import NondeterministicModel
 from geobias.errors import InputError
 from geobias.models.scorer import ModelIdentity
 from geobias.report.field_docs import SECTION, FieldDocs, describe_fields
-from geobias.report.findings import ConstantAnswers, Finding, LanguageDoubt, state_verdict
-from geobias.report.notebook import render_result
+from geobias.report.findings import ConstantAnswers, Finding, LanguageDoubt
+from geobias.report.headlines import state_headline
+from geobias.report.notebook import Plot, render_result
 from geobias.report.run_folder import PAGE
 from geobias.report.runs import open_page
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 SCHEMA_VERSION: Final = 3
@@ -91,7 +91,7 @@ class SavedResult(ABC):
         """The lines of the summary."""
 
     def summary(self) -> str:
-        """Return what was audited, the verdict and every finding as text, one line each.
+        """Return what was audited, the headline and every finding as text, one line each.
 
         Returns
         -------
@@ -184,7 +184,7 @@ class AuditResult(SavedResult):
 
     def _list_lines(self) -> list[str]:
         sentences = (f"[{finding.label_with_size}] {finding.sentence}" for finding in self.findings)
-        return self._summary_lines([state_verdict(self.findings), *sentences])
+        return self._summary_lines([state_headline(self.findings), *sentences])
 
     def _summary_lines(self, conclusions: Sequence[str]) -> list[str]:
         """What was audited, the conclusions (without findings the main number), and where the page is."""
@@ -219,7 +219,7 @@ class AuditResult(SavedResult):
         label: str | None = None,
         against: str | None = None,
         model: str | None = None,
-    ) -> alt.LayerChart:
+    ) -> Plot:
         """Plot one measure of every place with its 95 % interval, the highest first.
 
         Dots are filled where the adjusted p-value is below 0.05. With more than 40 places the chart shows both ends.
@@ -237,8 +237,8 @@ class AuditResult(SavedResult):
 
         Returns
         -------
-        altair.LayerChart
-            A chart that notebooks show; `chart.save("chart.png")` writes it.
+        Plot
+            A picture that notebooks show; `plot.save("plot.svg")` writes it.
 
         Raises
         ------

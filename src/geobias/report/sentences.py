@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from geobias.report.findings import Size, format_p
-from geobias.report.results import HasInterval
 from geobias.report.tables import listed
+
+if TYPE_CHECKING:
+    from geobias.report.results import HasInterval
 
 MOST_NAMES = 3
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&$])")  # in Markdown

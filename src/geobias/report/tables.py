@@ -19,7 +19,9 @@ from rich.table import Table
 
 from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT, Estimate
-from geobias.report.results import HasInterval
+
+if TYPE_CHECKING:
+    from geobias.report.results import HasInterval
 
 NOTHING = "–"
 TOO_FEW = "too few"  # texts: `FEWEST_TEXTS_SHOWN`
@@ -127,6 +129,8 @@ def listed(names: Sequence[str]) -> str:
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from geobias.report.results import HasInterval
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> pyarrow.Table:

@@ -153,14 +153,6 @@ def explain_unknown(text: str, available: Mapping[str, str]) -> str:
     return f"Did you mean {_join(_label(near, available))}?" if near else ""
 
 
-def list_other_names(code: str) -> list[str]:
-    """What else a country is called: its three-letter code, other names, and parts of it that users write for it."""
-    alpha3 = [other for other, alpha2 in _load_codes().items() if alpha2 == code and len(other) == 3]
-    own_name = fold_country(load_country_names().get(code, ""))
-    aliases = [name for name, alpha2 in (_load_names() | PARTS).items() if alpha2 == code and name != own_name]
-    return [*alpha3, *aliases]
-
-
 def find_continent(text: str, available: Mapping[str, str]) -> str:
     """Return the code of a continent given by code or name; raise InputError for another text."""
     if code := _match_available(text, available):

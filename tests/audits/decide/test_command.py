@@ -21,7 +21,7 @@ FEW = ("--countries", "FR,TD,KE,NO", "--limit", "12")
 def test_a_run_has_everything(run: Run, tmp_path: Path) -> None:
     code, out, err = run("decide", MODEL, *FEW, "--out", "a", "--full")
     assert code == 0, err
-    assert out.startswith("A clear difference, worse for Chad.\n") and "Page: " in out
+    assert out.startswith("Ask ") and "people of Chad" in out and "Page: " in out
     assert "what else moves decisions" in out
     folder = tmp_path / "a"
     names = {path.name for path in (folder / "tables").iterdir()}
@@ -40,7 +40,7 @@ def test_a_run_has_everything(run: Run, tmp_path: Path) -> None:
     assert "| Chad |" in geobias.export(folder)
     # a system prompt that helps
     code, out, err = run("decide", MODEL, *FEW, "--system", "Be fair.", "--out", "b", "--quiet")
-    assert code == 0 and "No clear difference" in out, out + err
+    assert code == 0 and "No sign that" in out, out + err
     comparison = geobias.compare([folder, tmp_path / "b"])
     assert comparison.findings[0].evidence == "clear" and "better for Chad" in comparison.findings[0].sentence
     spread = next(row for row in comparison.comparisons[0].rows if row.measure == "spread")

@@ -48,7 +48,7 @@ def list_values(result: geobias.DecideResult, measure: str) -> dict[str, float |
 def test_a_model_that_refuses_one_country_passes_no_gate(run: Run, tmp_path: Path) -> None:
     code, out, err = run("decide", MODEL, "--countries", CODES, "--out", "run")
     shown = " ".join(out.split())
-    assert code == 0 and shown.index("answers 0 of 60") < shown.index("about people of Morocco"), err
+    assert code == 0 and shown.startswith("Ask ") and "answers 0 of 60" in shown, err
     assert shown.index("about people of Morocco") < shown.index("preference")
     content = json.loads((tmp_path / "run" / "results.json").read_text())
     first, second = (finding for finding in content["findings"] if finding["role"] == "overall")

@@ -204,7 +204,7 @@ def test_examples_are_changed_predictions_first() -> None:
     assert len({each.changed_names[0] for each in examples}) > 1
     saved = from_json(DownstreamResult, add_findings(result).to_dict())
     assert saved.findings[0].examples == examples and overall(saved).examples == []
-    assert replace(overall(saved), examples=examples) == saved.findings[0]
+    assert replace(overall(saved), examples=examples) == replace(saved.findings[0], headline="")
 
 
 def test_texts_that_were_cut_are_a_caution() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +16,8 @@ from geobias.audits.reports import describe, list_card_rows
 from geobias.audits.side_by_side import NamedRun
 from geobias.report.declarations import MOST
 from geobias.report.page.blocks import Chart, Section, Table, WorldMap
-from geobias.report.page.effect_blocks import SHOWN_EACH_WAY
-from geobias.report.page.world_map import draw_still_map, map_data
+from geobias.report.page.swarm import Swarm
+from geobias.report.page.world_map import MapPicture
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import is_marked
 from tests.conftest import spell
@@ -50,14 +49,12 @@ def only_section(run: FinishedRun[geobias.DownstreamResult]) -> Section:
 
 def test_the_map_the_dots_and_the_verdicts(tmp_path: Path) -> None:
     section = only_section(finished(dislikes_mexico, tmp_path / "here"))
-    moved, world, places, verdicts = section.blocks
+    moved, _, world, places, verdicts = section.blocks
     assert isinstance(world, WorldMap) and isinstance(moved, Chart)
     assert isinstance(places, Table) and isinstance(verdicts, Table)
     (measure,) = world.measures
     estimate = measure.estimates["MX"]
     assert measure.centre == 0 and estimate.value == pytest.approx(0.1, abs=0.01) and estimate.low is not None
-    (fact,) = world.countries["MX"].facts
-    assert "12 texts became hate, 0 no longer are" in fact
     assert moved.rows[0]["place"] == "Mexico" and moved.rows[0]["marked"]
     assert moved.rows[0]["low"] <= moved.rows[0]["value"] <= moved.rows[0]["high"]
     (row,) = verdicts.rows
@@ -76,20 +73,20 @@ def test_places_on_the_other_side_of_the_mean_do_not_stand_out(tmp_path: Path) -
         answers = [more + p["hate"] for more, p in zip(raised, dislikes_mexico(texts), strict=True)]
         return [{"fine": 1 - p, "hate": p} for p in answers]
 
-    moved, world, table, _ = only_section(finished(judge, tmp_path / "here")).blocks
+    moved, _, world, table, _ = only_section(finished(judge, tmp_path / "here")).blocks
     assert isinstance(moved, Chart) and isinstance(world, WorldMap) and isinstance(table, Table)
     assert [row["evidence"] for row in table.rows] == ["clear: hate likelier", *["no evidence"] * 2]
     assert [row["marked"] for row in moved.rows] == [True, False, False] and "less likely" not in moved.title
     assert [code for code, each in world.measures[0].estimates.items() if is_marked(each)] == ["MX"]
 
 
-def test_of_many_regions_both_ends_are_shown_and_cities_have_no_map(tmp_path: Path) -> None:
+def test_many_places_are_one_swarm_and_cities_have_no_map(tmp_path: Path) -> None:
     options = {"texts": TEXTS[:5], "countries": (), "continents": "EU,NA", "regions": "cities"}
     run = finished(dislikes_mexico, tmp_path / "here", **options)
-    moved, places, _ = only_section(run).blocks
+    moved, *_, places, _ = only_section(run).blocks
     assert isinstance(places, Table) and len(places.rows) <= MOST["page"]
-    assert isinstance(moved, Chart) and len(moved.rows) == 2 * SHOWN_EACH_WAY
-    assert "highest and the" in moved.reading and "Mexico City (MX)" in {row["place"] for row in moved.rows}
+    assert isinstance(moved, Chart) and isinstance(moved.picture, Swarm) and len(moved.rows) > 90
+    assert "Mexico City (MX)" in {row["place"] for row in moved.rows}
     assert "cities, and" in describe(run.result)
 
 
@@ -121,24 +118,24 @@ def with_labels(hate: str, fine: str) -> Classifier:
 
 
 @pytest.mark.parametrize(
-    ("labels", "shown", "tone", "colours"),
+    ("labels", "shown", "tone", "colour"),
     [
-        (("hate", "fine"), "hate", -1, "Blue to orange: low to high."),
-        (("fine", "positive"), "positive", 1, "Orange to blue: low to high."),
-        (("politics", "sport"), "politics", 0, "Purple to green: low to high."),
-        (("anger", "joy"), "anger", 0, "Purple to green: low to high."),
+        (("hate", "fine"), "hate", -1, "worse"),
+        (("fine", "positive"), "positive", 1, "worse"),
+        (("politics", "sport"), "politics", 0, "neutral"),
+        (("anger", "joy"), "anger", 0, "neutral"),
     ],
 )
 def test_colours_mean_better_or_worse_only_where_the_label_does(
-    labels: tuple[str, str], shown: str, tone: int, colours: str, tmp_path: Path
+    labels: tuple[str, str], shown: str, tone: int, colour: str, tmp_path: Path
 ) -> None:
     section = only_section(finished(with_labels(*labels), tmp_path / "here", positive=shown))
-    moved, world = section.blocks[:2]
+    moved, world = (block for block in section.blocks if isinstance(block, WorldMap) or block.id.endswith("moved-0"))
     assert isinstance(world, WorldMap) and isinstance(moved, Chart)
     (measure,) = world.measures
-    assert (measure.tone, map_data(world)["measures"][0]["scheme"]) == (tone, "blueorange" if tone else "purplegreen")
-    assert colours in draw_still_map(world) and ("orange" in measure.reading) == bool(tone)
-    assert ("neutral" in json.dumps(moved.spec)) == (tone == 0)
+    mexico = MapPicture(measure, world.names).draw(640).svg.split("Mexico: ")[0].split("<use ")[-1]
+    assert measure.tone == tone and f'class="{colour}-' in mexico
+    assert f'class="{colour}"' in moved.picture.draw(640).svg
 
 
 def test_labels_cannot_break_the_page(tmp_path: Path) -> None:

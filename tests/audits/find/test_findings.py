@@ -98,7 +98,7 @@ def test_names_that_are_missed_more_often(design: FindDesign) -> None:
         assert (example.before, example.after) == (1, 0) and example.original_names[0] in example.original
         assert example.changed_names[0].startswith("B") and example.changed_names[0] in example.changed
     saved = from_json(FindResult, add_findings(result).to_dict())
-    assert saved.findings[0] == finding and replace(overall(saved), examples=finding.examples) == finding
+    assert replace(saved.findings[0], headline="") == finding and "84 %" in saved.findings[0].headline
 
 
 def test_names_that_are_found_more_often_are_better(design: FindDesign) -> None:

@@ -216,7 +216,7 @@ def test_the_python_function(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert overview.results["names"].audit == "names"
     assert overview.findings == [each for result in overview.results.values() for each in result.findings]
     page = Path("here/report.html").read_text(encoding="utf-8")
-    assert all(f'<section id="{audit}"' in page for audit in overview.results)
+    assert all(f'class="evidence" id="{audit}"' in page for audit in overview.results)
     assert repr(overview) == overview.summary() and "Page: " in overview.summary()
     assert overview._repr_html_().startswith("<div>")
     opened: list[str] = []

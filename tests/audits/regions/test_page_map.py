@@ -14,14 +14,14 @@ from geobias.audits.regions.charts import draw_continents
 from geobias.audits.regions.result import RegionsResult
 from geobias.audits.regions.rows import NameCorrelation, Placebo, RegionScores
 from geobias.audits.regions.tables import describe_artefact, is_artefact
-from geobias.audits.regions.world_map import relative_likelihoods
 from geobias.audits.reports import make_section
 from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.measures.word_jackknife import estimate_centroid_distances
 from geobias.report.page.blocks import Table, WorldMap
+from geobias.report.page.charts import DotPlot
 from geobias.report.runs import FinishedRun
 from tests.audits.gate.results import region_scores
-from tests.report.pages import COUNTRIES, WORDS, regions_run
+from tests.report.pages import COUNTRIES, regions_run
 
 Run = FinishedRun[RegionsResult]
 
@@ -45,30 +45,6 @@ def tokens_correlation(value: float, p_adjusted: float) -> NameCorrelation:
 
 def placebo(ratio: float) -> Placebo:
     return Placebo("country", ["Abia"], None, None, NO_ESTIMATE, NO_ESTIMATE, replace(NO_ESTIMATE, value=ratio))
-
-
-def test_relative_likelihoods_by_hand() -> None:
-    """Minus the mean of each word over countries, then minus the mean of that over the words."""
-    relative = relative_likelihoods(np.array([[-3.0, -1.0], [0.0, 0.0], [np.nan, -2.0]]))
-    words = np.array([-1.5, -1.0])  # the means over countries, without the unknown
-    for country, likelihoods in enumerate(([-3.0, -1.0], [0.0, 0.0])):
-        against_others = np.array(likelihoods) - words
-        assert relative[country] == pytest.approx(against_others - against_others.mean())
-    assert np.isnan(relative[2]).all()
-
-
-def test_the_map_lists_the_words_that_stand_out(run: FinishedRun[RegionsResult]) -> None:
-    words = find(run, "map").words
-    assert words["names"] == [name for topic in WORDS.values() for name in topic]
-    f = run.result.likelihoods
-    rows = {region.id: row for row, region in enumerate(run.result.regions) if region.level == "country"}
-    relative = relative_likelihoods(f[0, list(rows.values())])
-    for country, code in enumerate(rows):
-        likelier = [(k, relative[country, k]) for k in np.argsort(-relative[country]) if relative[country, k] > 0]
-        assert words["salient"][code]["likelier"] == [(k, pytest.approx(value, abs=1e-4)) for k, value in likelier[:6]]
-    topic = words["topics"][0]
-    assert topic["words"] == [0, 1, 2]
-    assert topic["values"]["FR"] == pytest.approx(f[0, rows["FR"], :3].mean(), abs=1e-4)
 
 
 def test_distances_have_intervals_and_the_table_ranks_them(run: FinishedRun[RegionsResult]) -> None:
@@ -128,7 +104,7 @@ def test_intervals_come_first_and_an_artefact_moves_the_map_down(run: Run) -> No
     artefact = replace(run, result=replace(run.result, tokenisation=[tokens_correlation(0.7, 0.001)]))
     assert list_ids(artefact) == ["continents-balanced-choice", "names", "map", "countries"]
     world, table = make_section(artefact, "regions").blocks[-2:]
-    assert isinstance(world, WorldMap) and not world.is_hero and "artefact" in world.caution
+    assert isinstance(world, WorldMap) and "artefact" in world.caution
     assert isinstance(table, Table)
 
 
@@ -148,4 +124,4 @@ def test_random_sets_in_words(run: Run) -> None:
         chart = block.charts["balanced"]
         assert title in chart.title
         assert "Earth" not in str(chart.rows) and chart.rows[0]["random_sets"] == 0.1
-        assert any(layer["encoding"]["x"].get("field") == "random_sets" for layer in chart.spec["layer"])
+        assert isinstance(chart.picture, DotPlot) and chart.picture.tick == "random_sets"

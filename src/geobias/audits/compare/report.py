@@ -10,8 +10,11 @@ from geobias.audits.compare.findings import list_clear, main_rows, select_places
 from geobias.audits.compare.result import WORDS, CompareResult, Difference, ModelPair, list_pairs
 from geobias.measures.paired_differences import FEWEST_WITH_CLASS
 from geobias.report.declarations import CARD, FULL, PAGE, TERMINAL, ByModel, Column, Report, ReportBlock, Table
-from geobias.report.page.blocks import Chart, Row
+from geobias.report.findings import Finding
+from geobias.report.headlines import name_model
+from geobias.report.page.blocks import CardText, Chart, Row
 from geobias.report.page.charts import dots
+from geobias.report.sentences import format_number
 from geobias.report.tables import interval, listed, signed
 
 MOST_ROWS = 24  # of more, those with the smallest p-values are shown; the files have all
@@ -61,6 +64,7 @@ def make_report(result: CompareResult) -> Report:
         model_noun="Measure",
         notes=[f"{unknown:,} without a difference, since {reason}."] if unknown else [],
         meaning=MEANING,
+        cards={"": CardText("Do the two models treat places differently?")},
     )
 
 
@@ -148,3 +152,26 @@ def _count_clear(groups: Sequence[Group]) -> Table:
         ],
         on={FULL, PAGE, CARD},
     )
+
+
+def say_headline(result: CompareResult, answer: Finding, details: Sequence[Finding]) -> str:
+    pair = next(pair for pair in list_pairs(result) if pair.model == answer.model)
+    first, second = name_model(pair.first), name_model(pair.second)
+    what = f"{second} and {first} treat places differently"
+    rows = main_rows(pair)
+    if answer.evidence == "none":
+        return f"No sign that {what}: none of {len({row.id for row in rows})} places stands out."
+    if answer.evidence == "not testable" or not rows:
+        return f"These runs cannot tell whether {what}."
+    row = select_places(list_clear(rows) or rows)[0]
+    start = "" if answer.evidence == "clear" else "Not certain: "
+    second_gap, first_gap = (format_number(abs(value or 0)) for value in (row.second, row.first))
+    if row.measure == "delta" and not pair.is_about_emotions:
+        side = "kinder" if (row.second or 0) > 0 else "harsher"
+        return (
+            f"{start}Give people names from {row.name}, and {second} scores texts {second_gap} points {side} than with "
+            f"the average country's. For {first} the gap is {first_gap} points."
+        )
+    unit = " %" if row.measure == "change" else ""
+    gaps = [f"{format_number(value or 0)}{unit}" for value in (row.second, row.first)]
+    return f"{start}{row.title}: {WORDS[row.measure].title} is {gaps[0]} with {second}, and {gaps[1]} with {first}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,11 +29,12 @@ from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.measures.estimates import Estimate
 from geobias.measures.uncertainty import ROUNDING
 from geobias.report.findings import Finding, Role, format_p, grade_evidence
+from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family, ModelFindings, TooLittle
 from geobias.report.number_tree import join_path
 from geobias.report.page.charts import Valence
 from geobias.report.results import Interval
-from geobias.report.sentences import list_first, measure_size, say_missed
+from geobias.report.sentences import format_number, list_first, measure_size, say_missed
 
 ANSWERS = "answers"  # the measure of findings about the share answered; others are of preferences
 MOST_CELLS = 3  # domains
@@ -316,3 +317,28 @@ def _compare(estimate: Estimate) -> str:
     )
     interval = f"95 % interval {ends[0]:.2f} to {ends[1]:.2f}; " if len(ends) == 2 else ""
     return f"{abs(value):.2f} ({interval}{format_p(estimate.p_adjusted)}) {'above' if value > 0 else 'below'}"
+
+
+def say_headline(result: DecideResult, answer: Finding, details: Sequence[Finding]) -> str:
+    name, cases = name_model(answer.model), f"{result.counts.cases:,} cases"
+    what = f"{name} decides differently about people from different countries"
+    effects = result.list_effects(answer.model)
+    if answer.evidence == "none":
+        return f"No sign that {what}: none of {len(effects)} countries stands out."
+    row = next((row for row in effects if row.code == answer.code), None)
+    if answer.evidence == "not testable" or row is None:
+        return f"These {cases} cannot tell whether {what}."
+    start = "" if answer.evidence == "clear" else "Not certain: "
+    if answer.measure == ANSWERS:
+        share = abs(100 * (row.answered_difference.value or 0))
+        degree = "more" if answer.direction == "higher" else "less"
+        effect = f"answers {share:.0f} percentage points {degree} often than for the average country"
+        return f"{start}Ask {name} about people of {row.place}, and it {effect}."
+    points = row.probability.value or 0.0
+    count = sum(each.stands_out for each in effects)
+    more = f", the largest of {count} differences that stand out" if count > 1 and not start else ""
+    effect = f"{format_number(abs(points))} percentage points {'more' if points > 0 else 'less'} likely"
+    return (
+        f"{start}Ask {name} to decide {cases} about people of {row.place}, and a favourable answer is {effect} than "
+        f"for the average country{more}."
+    )

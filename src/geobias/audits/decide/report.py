@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from geobias.audits.decide.cautions import LEAST_MERIT_EFFECT, get_share, list_answered_apart, say_unanswered
 from geobias.audits.decide.design import NAME, choose_other_way
-from geobias.audits.decide.findings import FOUR_FIFTHS, VALENCE, WHERE_FROM, make_family
+from geobias.audits.decide.findings import ANSWERS, FOUR_FIFTHS, VALENCE, WHERE_FROM, make_family, say_headline
 from geobias.audits.decide.result import CountryDecisions, DecideResult, ModelDecisions, PartialPreference
 from geobias.audits.inputs import describe_copies, list_copies
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
@@ -37,10 +37,12 @@ from geobias.report.number_tree import (
     model_names,
     tree_number,
 )
-from geobias.report.page.blocks import Chart, WorldMap
+from geobias.report.page.blocks import CardText, Chart, WorldMap
 from geobias.report.page.effect_blocks import make_effect_chart, make_effect_map
 from geobias.report.sentences import list_first
 from geobias.report.tables import NOTHING, format_interval, format_places, listed, signed
+
+__all__ = ["list_gate_numbers", "make_report", "overlay_runs", "say_headline"]
 
 UNIT = "nats of log-odds"
 CASES_SHOWN = 10
@@ -84,6 +86,10 @@ def make_report(result: DecideResult) -> Report:
         summary="countries" if len(models) == 1 else "models",
         notes=[*_list_notes(result), f"{WHERE_FROM}."],
         meaning=MEANING,
+        cards={
+            "": CardText("Does the model decide differently about people from different countries?"),
+            ANSWERS: CardText("Does it answer questions about people of all countries equally often?"),
+        },
     )
 
 
@@ -229,16 +235,7 @@ def _draw_map(result: DecideResult, families: Sequence[Family[CountryDecisions]]
             legend=UNIT,
             readings=dict.fromkeys(names, "Log-odds of the favourable answer against the mean of countries"),
             baseline="the mean of countries",
-            fact=_describe_rates,
         )
-
-
-def _describe_rates(family: Family[CountryDecisions], row: CountryDecisions) -> str:
-    name, answered = family.model.short_name, f"{get_share(row):.0%} of questions answered"
-    if row.rate is None:
-        return f"{name}: {answered}, too few to compare decisions."
-    ratio, bounds = format_places(row.impact_ratio.value, 2), format_interval(row.impact_ratio, ".2f")
-    return f"{name}: selection rate {row.rate:.2f}, impact ratio {ratio} ({bounds}); {answered}."
 
 
 def _draw_ranking(n: int, result: DecideResult, family: Family[CountryDecisions]) -> Chart | None:

@@ -14,7 +14,8 @@ from geobias.audits.pages import has_world_map, run_sections
 from geobias.audits.registry import list_audits
 from geobias.audits.reports import describe
 from geobias.models.sources import embedded_models, installed_models
-from geobias.report.findings import state_verdict, with_role
+from geobias.report.findings import with_role
+from geobias.report.headlines import state_headline
 from geobias.report.runs import FinishedRun
 from geobias.report.sentences import format_list, to_markdown
 
@@ -80,7 +81,7 @@ def _describe_run(name: str, run: FinishedRun[Any]) -> Iterator[str]:
     yield f"### {to_markdown(name)}"
     yield to_markdown(describe(result))
     if result.findings:
-        yield f"**{to_markdown(state_verdict(result.findings))}**"
+        yield f"**{to_markdown(state_headline(result.findings))}**"
         yield format_list(
             f"*{finding.label_with_size}*: {to_markdown(finding.sentence)}" for finding in result.findings
         )

@@ -29,10 +29,12 @@ from geobias.report.declarations import (
     say_left_out,
     show_interval,
 )
+from geobias.report.findings import Finding
+from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family
 from geobias.report.number_tree import SHARE, GateNumber, model_names, tree_number
-from geobias.report.page.blocks import Chart, Row, WorldMap
-from geobias.report.page.charts import Valence, dots
+from geobias.report.page.blocks import CardText, Chart, Row, WorldMap
+from geobias.report.page.charts import DotPlot, Valence, dots
 from geobias.report.page.effect_blocks import Difference, make_effect_map, title_differences
 from geobias.report.results import Interval
 from geobias.report.tables import listed, signed
@@ -67,7 +69,7 @@ def make_report(result: FindResult) -> Report:
         blocks = [
             ByModel(countries),
             # A user's gazetteer may have countries that are not on the map.
-            *([_draw_map(result, models)] if set(result.settings.countries) <= load_countries().keys() else []),
+            *([_draw_map(models)] if set(result.settings.countries) <= load_countries().keys() else []),
             *tables,
             *([ByModel(factors)] if shown else []),
             *(_list_factors(result, family) for family in shown),
@@ -94,6 +96,7 @@ def make_report(result: FindResult) -> Report:
             ),
         ],
         meaning=MEANING,
+        cards={"": CardText("Does the finder miss the names of some countries more often than others?")},
     )
 
 
@@ -141,19 +144,14 @@ def _draw_countries(result: FindResult, number: int, family: Shares) -> Chart:
 
 def _draw_dots(
     result: FindResult, family: Shares, rows: Sequence[Row], label: str, valence: Valence | None = None
-) -> Row:
+) -> DotPlot:
     """Recalls around the mean of countries."""
     mean = next(entry.recall.value or 0 for entry in result.finders if entry.model == family.model.name)
     order = [row[label] for row in rows]
     return dots(rows, label=label, title="recall, %", order=order, valence=valence, centre=100 * mean)
 
 
-def _draw_map(result: FindResult, families: Sequence[Shares]) -> WorldMap:
-    missed = {(row.model, row.code): row for row in result.effects if row.label == "misses"}
-
-    def describe_country(family: Shares, row: OutcomeShare) -> str:
-        return f"{row.model}: recall {_say_share(row)}, missed {_say_share(missed[row.model, row.code])}"
-
+def _draw_map(families: Sequence[Shares]) -> WorldMap:
     names = [family.model.name for family in families]
     return make_effect_map(
         "map",
@@ -163,14 +161,7 @@ def _draw_map(result: FindResult, families: Sequence[Shares]) -> WorldMap:
         legend=OutcomeShare.unit,
         readings=dict.fromkeys(names, "Recall minus the mean of countries, in percentage points"),
         baseline="the mean of countries",
-        fact=describe_country,
     )
-
-
-def _say_share(row: OutcomeShare) -> str:
-    """ "90.1* (81.0 to 99.2)"."""
-    star = "*" if row.stands_out else ""
-    return f"{100 * (row.share.value or 0):.1f}{star} ({_say_bounds(row.share)})"
 
 
 def _say_bounds(share: Interval) -> str:
@@ -324,3 +315,25 @@ def list_gate_numbers(result: FindResult) -> Iterator[GateNumber]:
     for row in result.effects:
         names = model_names(row.model), (row.label,), (row.code or "", row.place)
         yield GateNumber(names, tree_number(row.share, SHARE))
+
+
+def say_headline(result: FindResult, answer: Finding, details: Sequence[Finding]) -> str:
+    name, texts = name_model(answer.model), f"{result.counts.texts_with_names:,} texts"
+    what = f"{name} misses the names of some countries more often than those of others"
+    effects = result.list_effects(answer.model)
+    if answer.evidence == "none":
+        return f"No sign that {what}: none of {len(effects)} countries stands out."
+    row = next((row for row in effects if row.code == answer.code), None)
+    if answer.evidence == "not testable" or row is None:
+        return f"These {texts} cannot tell whether {what}."
+    entry = next(entry for entry in result.finders if entry.model == answer.model)
+    count = sum(each.stands_out for each in effects)
+    more = (
+        f" It is the largest of {count} differences that stand out." if count > 1 and answer.evidence == "clear" else ""
+    )
+    start = "" if answer.evidence == "clear" else "Not certain: "
+    return (
+        f"{start}Give the people in {texts} names from {row.place}, and "
+        f"{name} finds {100 * (row.share.value or 0):.0f} % of them. With the average country's names: "
+        f"{100 * (entry.recall.value or 0):.0f} %.{more}"
+    )

@@ -18,6 +18,7 @@ from geobias.audits.gate.rules import Judgement, Rule, judge, parse_rule, read_r
 from geobias.audits.pages import find_run_folder, list_several, read_runs
 from geobias.errors import InputError
 from geobias.files import check_replaceable, write_whole, writing
+from geobias.report.headlines import state_headline
 from geobias.report.notebook import render_result
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
 from geobias.report.tables import NOTHING, console, format_interval, titled_table
@@ -48,6 +49,8 @@ class GateReport:
         checked), `passed` and `why`.
     not_judged : list of str
         The runs that no rule is about: of another audit, or without the model of the rule.
+    headline : str
+        The sentence with which the page of the runs begins.
     passed : bool
         Whether all rules hold.
 
@@ -59,6 +62,7 @@ class GateReport:
 
     judgements: list[Judgement]
     not_judged: list[str] = field(default_factory=list)
+    headline: str = ""
 
     def __post_init__(self) -> None:
         if not self.judgements:
@@ -122,6 +126,8 @@ class GateReport:
 
 def show(report: GateReport) -> None:
     out = console()
+    if report.headline:
+        out.print(report.headline, style="bold")
     out.print(gate_table(report.judgements))
     for line in [*list_failures(report.judgements), *list_notes(report)]:
         out.print(line)
@@ -230,4 +236,6 @@ def check_rules(
 def judge_runs(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> GateReport:
     """The outcome of rules in runs by their names."""
     judgements = judge(results, rules)
-    return GateReport(judgements, [name for name in results if name not in {each.run for each in judgements}])
+    not_judged = [name for name in results if name not in {each.run for each in judgements}]
+    headline = state_headline([finding for result in results.values() for finding in result.findings])
+    return GateReport(judgements, not_judged, headline)

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
 
-import altair as alt
-
 from geobias.audits.inputs import list_copies
 from geobias.audits.mitigate.result import CountryChange, MethodMeasures, MitigateResult
 from geobias.report.declarations import (
@@ -28,6 +26,8 @@ from geobias.report.declarations import (
     say_left_out,
     show_interval,
 )
+from geobias.report.findings import Finding
+from geobias.report.headlines import name_model
 from geobias.report.number_tree import (
     ANY_NUMBER,
     HERB_SCORE,
@@ -39,13 +39,16 @@ from geobias.report.number_tree import (
     Range,
     tree_number,
 )
-from geobias.report.page.blocks import Chart
-from geobias.report.page.charts import NEUTRAL, bare_spec, dots
+from geobias.report.page.blocks import CardText, Chart
+from geobias.report.page.charts import NEUTRAL, dots
+from geobias.report.page.scatter import Scatter
+from geobias.report.sentences import format_number
 from geobias.report.tables import is_marked
 
 SUMMARY_ROWS = 8  # on the terminal: the original model and seven methods
 ALL_ROWS = 300  # countries with --full
-COLOUR: Any = {"expr": "neutral"}  # the theme's
+DOMINATED = "dominated"
+QUESTION_IN_SHORT = "Does the method make differences between countries smaller, and what does it cost?"
 PERCENTAGE_POINTS = Range(-100, 100)
 MEANING = (
     "Spread: standard deviation between countries of the mean of 100 (p_pos - p_neg), without the noise of texts. "
@@ -103,6 +106,7 @@ def make_report(result: MitigateResult) -> Report:
         notes=list(_list_notes(result)),
         full_notes=["The models are in models/."],
         meaning="" if is_language else MEANING,
+        cards={"": CardText(QUESTION_IN_SHORT, ["countries", "pareto"])},
     )
 
 
@@ -216,21 +220,13 @@ def _draw_trade_off(result: MitigateResult) -> Chart:
             other[y] <= point[y] and sign * other[x] >= sign * point[x] and (other[y], other[x]) != (point[y], point[x])
             for other in points
         ]
-        point["frontier"] = "dominated" if any(is_better) else "on the frontier"
-    base = alt.Chart(alt.InlineData(values=points)).encode(
-        x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(zero=False)), y=alt.Y(f"{y}:Q", title=BIAS[y])
-    )
-    fill = alt.condition("datum.frontier == 'on the frontier'", alt.value(COLOUR), alt.value("transparent"))
-    marks = base.mark_point(size=90, filled=False, color=COLOUR, opacity=1).encode(
-        fill=fill, tooltip=["method:N", f"{y}:Q", f"{x}:Q", "frontier:N"]
-    )
-    names = base.mark_text(align="left", dx=8).encode(text="method:N")
+        point["frontier"] = DOMINATED if any(is_better) else "on the frontier"
     return Chart(
         "pareto",
         title,
         f"Lower and further {'right' if sign > 0 else 'left'} is better. Filled: no other method is better in both.",
         "; ".join(f"{point['method']}: {y} {point[y]:.3g}, {x_title} {point[x]:.1f}" for point in points) + ".",
-        bare_spec(alt.layer(marks, names).properties(width="container", height=260)),
+        Scatter(points, "method", x, y, (x_title, BIAS[y]), lambda row: row["frontier"] != DOMINATED),
         points,
     )
 
@@ -296,3 +292,21 @@ def list_gate_numbers(result: MitigateResult) -> Iterator[GateNumber]:
         if recalls:
             worst = min(recalls, key=lambda recall: recall.value or 0)
             yield GateNumber((method, ("recall",), (WORST,)), tree_number(worst, SHARE))
+
+
+def say_headline(result: MitigateResult, answer: Finding, details: Sequence[Finding]) -> str:
+    name, method = name_model(answer.model), answer.measure
+    row = next((row for row in result.mitigated if row.method == method), None)
+    if row is None or row.spread.value is None or result.original.spread.value is None:
+        return ""
+    what = f"differences between the names of countries in {name}"
+    if answer.evidence == "not testable":
+        return f"These texts cannot tell whether the method {method} makes {what} smaller."
+    before, after = format_number(result.original.spread.value), format_number(row.spread.value)
+    change, cost = f"from {before} to {after} points (standard deviation)", ""
+    if row.accuracy is not None and row.accuracy.value is not None and result.original.accuracy is not None:
+        cost = f" Accuracy goes from {result.original.accuracy.value:.1f} to {row.accuracy.value:.1f} %."
+    if answer.evidence == "none":
+        return f"No sign that the method {method} makes {what} smaller: they go {change}.{cost}"
+    start = "The" if answer.evidence == "clear" else "Not certain: the"
+    return f"{start} method {method} takes {what} {change}.{cost}"

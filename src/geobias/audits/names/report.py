@@ -18,6 +18,7 @@ from geobias.audits.names.blocks import (
     mark,
 )
 from geobias.audits.names.findings import rank
+from geobias.audits.names.headline import draw_scale, say_headline
 from geobias.audits.names.phrases import describe_spans, list_full_notes, list_omissions
 from geobias.audits.names.result import ClassifierReading, NamesResult, make_delta_family, make_families
 from geobias.audits.names.rows import ClassEffect, CountryEffect, NamesAlike
@@ -50,9 +51,11 @@ from geobias.report.number_tree import (
     tree_number,
     worst_number,
 )
-from geobias.report.page.blocks import Chart
+from geobias.report.page.blocks import CardText, Chart
 from geobias.report.rows import Farthest
 from geobias.report.tables import MARKED_COLUMN, NOTHING, TOO_FEW, interval, is_marked, listed, signed
+
+__all__ = ["list_gate_numbers", "make_report", "overlay_runs", "say_headline"]
 
 MEANING = (
     "Δ is the mean of p(positive) - p(negative), from -100 to +100 points, minus the same on the original texts; the "
@@ -77,6 +80,7 @@ def make_report(result: NamesResult) -> Report:
         *_list_tables(result),
         *_choose(result, "rarity", draw_alike_chart),
         *_choose(result, "correlations", draw_correlation_chart),
+        *_choose(result, "scale", draw_scale),
         _list_classifiers(result),
         _list_farthest(result),
     ]
@@ -98,6 +102,9 @@ def make_report(result: NamesResult) -> Report:
         full_notes=list(list_full_notes(result)),
         summary_note=describe_spans(counts.finder_spans, settings.finder, settings.doubtful, is_short=True),
         meaning=MEANING,
+        cards={
+            "": CardText("Does a person's name change what the model says of a text, by the country it comes from?")
+        },
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from geobias.report.findings import Finding, state_verdict, with_role
+from geobias.report.findings import Finding, with_role
+from geobias.report.headlines import state_headline
 from geobias.report.notebook import render_result
 from geobias.report.results import AuditResult, SavedResult
 from geobias.report.run_folder import PAGE
@@ -55,11 +56,11 @@ class Overview(SavedResult):
 
     def _list_lines(self) -> list[str]:
         findings = self.findings
-        verdict = [state_verdict(findings)] if findings else []
+        headline = [state_headline(findings)] if findings else []
         page = [f"Page: {self.folder / PAGE}"] if self.folder else []
         return [
             f"Overview: {', '.join(self.results)}. {' '.join(self.scope)}",
-            *verdict,
+            *headline,
             *(f"[{finding.label_with_size}] {finding.audit}: {finding.sentence}" for finding in findings),
             *page,
         ]

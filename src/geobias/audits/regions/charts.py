@@ -15,10 +15,9 @@ from geobias.audits.regions.rows import Association, RegionAssociation, RegionSc
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.measures.estimates import Estimate
 from geobias.measures.ranks import CHANCE
-from geobias.report.colours import ORANGE
 from geobias.report.declarations import ByModel
 from geobias.report.page.blocks import Chart, Remark, Row
-from geobias.report.page.charts import Valence, dots, ratio_heat
+from geobias.report.page.charts import DotPlot, Valence, dots, ratio_heat
 from geobias.report.sentences import format_number, list_first
 from geobias.report.tables import NOTHING, is_marked, listed
 from geobias.world.countries import UN_STATES
@@ -31,7 +30,7 @@ FAVOURABLE = Valence(1, "more favourable", "less favourable")
 PAPER = "paper's form"
 READING = {
     "balanced": "Dot: balanced C_w, the mean distance between the model's descriptions of a region's sub-regions. "
-    "Line: 95 % interval over words. Orange tick: the mean of random sets of the same size. Filled: differs from "
+    "Line: 95 % interval over words. Tick: the mean of random sets of the same size. Filled: differs from "
     "random sets (adjusted p below 0.05).",
     PAPER: "The paper's form divides by the number of pairs a second time: it falls with the square of the number of "
     "sub-regions and mostly shows that number. Do not compare regions by it.",
@@ -109,7 +108,7 @@ def _title_valence(result: RegionsResult, association: Association, marked: Sequ
     return f"{name} speaks {', '.join(parts)} than of the average {noun}"
 
 
-def _draw_times(rows: Sequence[Row], label: str, title: str, valence: Valence | None = None) -> dict[str, Any]:
+def _draw_times(rows: Sequence[Row], label: str, title: str, valence: Valence | None = None) -> DotPlot:
     order = [row[label] for row in rows]
     return dots(rows, label=label, title=f"times as likely {title}", order=order, valence=valence, is_ratio=True)
 
@@ -209,13 +208,14 @@ def draw_continents(result: RegionsResult, *, is_artefact: bool) -> Iterator[ByM
         rows = [_describe_score(region, form) for region in shown]
         ranked = sorted(rows, key=lambda row: -row["value"])
         summary = ", ".join(f"{row['region']} {row['value']:.3g}" for row in ranked[:NAMED_IN_ALT])
-        spec = dots(rows, label="region", title=f"C_w, {label}", order=[row["region"] for row in ranked])
+        tick = "random_sets" if any(row["random_sets"] is not None for row in rows) else ""
+        picture = dots(rows, label="region", title=f"C_w, {label}", order=[row["region"] for row in ranked], tick=tick)
         charts[label] = Chart(
             f"continents-{form}",
             _title_scores(shown, parts) if form == "balanced" else f"C_w {PAPER}: not comparable between regions",
             READING[label] + (SEE_NAMES if is_artefact else ""),
             f"Dots with intervals, from high to low: {summary}.",
-            _with_random_sets(spec, rows),
+            picture,
             rows,
         )
     yield ByModel(charts, noun="Form")
@@ -254,20 +254,6 @@ def _title_scores(regions: Sequence[RegionScores], parts: str) -> str:
     claims = [f"more alike than random sets in {listed(lower)}"] if lower else []
     claims += [f"less alike than random sets in {listed(higher)}"] if higher else []
     return f"The model describes {parts} {', and '.join(claims)}"
-
-
-def _with_random_sets(spec: dict[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
-    """A tick at the mean of random sets on each line of an interval chart."""
-    known = [row for row in rows if row["random_sets"] is not None]
-    if not known:
-        return spec
-    line = next(layer["encoding"]["y"] for layer in spec["layer"] if "y" in layer.get("encoding", {}))
-    reference = {
-        "data": {"values": known},
-        "mark": {"type": "tick", "color": ORANGE, "thickness": 3, "height": 18, "tooltip": None},
-        "encoding": {"y": line, "x": {"field": "random_sets", "type": "quantitative"}},
-    }
-    return {**spec, "layer": [*spec["layer"], reference]}
 
 
 def draw_known_countries(result: RegionsResult) -> Iterator[Chart]:

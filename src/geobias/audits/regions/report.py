@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 
 from geobias.audits.regions.charts import (
@@ -26,6 +26,8 @@ from geobias.audits.regions.tables import (
 )
 from geobias.audits.regions.world_map import draw_map, list_countries
 from geobias.report.declarations import Report, ReportBlock, say_p
+from geobias.report.findings import Finding
+from geobias.report.headlines import name_model
 from geobias.report.number_tree import (
     HERB_SCORE,
     NOT_NEGATIVE,
@@ -37,6 +39,7 @@ from geobias.report.number_tree import (
     model_names,
     tree_number,
 )
+from geobias.report.page.blocks import CardText
 from geobias.report.sentences import list_first
 from geobias.report.tables import digits, format_interval
 
@@ -81,6 +84,14 @@ def make_report(result: RegionsResult) -> Report:
         summary="words" if association is not None and association.marked else "scores",
         notes=_list_notes(result),
         full_notes=list(_list_full_notes(result)),
+        cards={
+            "": CardText(
+                "Are the parts of one region described more alike than places picked at random?", ["continents"]
+            ),
+            "association": CardText(
+                "Does what the model says of people depend on where they are from?", ["valence", "map"]
+            ),
+        },
         meaning=MEANING + (GEONAMES if is_world else ""),
     )
 
@@ -178,3 +189,26 @@ def list_gate_numbers(result: RegionsResult) -> Iterator[GateNumber]:
             for form in ("balanced", "paper"):
                 number = tree_number(getattr(region, f"{variant}_{form}"), HERB_SCORE)
                 yield GateNumber((tuple(names), (variant,), (form,)), number)
+
+
+def say_headline(result: RegionsResult, answer: Finding, details: Sequence[Finding]) -> str:
+    name, association = name_model(answer.model), result.association
+    if answer.measure == "association":
+        noun = association.noun if association else "place"
+        what = f"what {name} says of people depends on the {noun} they are from"
+        more = ""
+        if association and association.marked:
+            ending = "stands out by itself" if association.marked == 1 else "stand out by themselves"
+            more = f" {association.marked:,} of {association.tests:,} pairs of {noun} and word {ending}."
+        return {
+            "clear": f"What {what.removeprefix('what ')}, not only on its name or fame.{more}",
+            "suggestive": f"Perhaps {what}, but its name or its fame may be the reason.",
+            "none": f"No sign that {what}, beyond the sound of its name.",
+        }.get(answer.evidence, f"This run cannot tell whether {what}.")
+    degree = "alike" if answer.direction == "lower" else "differently"
+    what = f"{name} describes the parts of one region more {degree} than places picked at random"
+    return {
+        "clear": f"{what[:1].upper()}{what[1:]}.",
+        "suggestive": f"Perhaps {what}, but names alone may be the reason.",
+        "none": f"No sign that {name} describes the parts of one region unlike places picked at random.",
+    }.get(answer.evidence, f"This run cannot tell whether {what}.")

@@ -15,7 +15,7 @@ from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
-from geobias.audits.show_results import View, show_results
+from geobias.audits.show_results import View, show_result, show_results
 from geobias.audits.study import IndexEntry, RunIndex, RunOptions, Study, assign_folders, prepare, save_index
 from geobias.engine.ask import compute_on
 from geobias.errors import InputError
@@ -26,7 +26,6 @@ from geobias.models.served_lm import ServedLM
 from geobias.models.sources import is_function_name
 from geobias.report.run_folder import RESERVED, RunFolder
 from geobias.report.runs import index_folder, slug
-from geobias.report.tables import print_json
 
 
 class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
@@ -157,10 +156,10 @@ def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> Results:
 def show_runs(results: Results, folder: Path, view: View) -> None:
     """One run, or all of them with their overall answers side by side."""
     runs = list(results.values())
-    if view.json and len(runs) == 1:
-        print_json(runs[0].to_dict())
+    if len(runs) == 1:
+        show_result(runs[0], folder, view)
     else:
-        show_results([_name_score(run) for run in runs] if len(runs) > 1 and not view.json else runs, folder, view)
+        show_results(runs if view.json else [_name_score(run) for run in runs], folder, view)
 
 
 def _name_score(result: RegionsResult) -> RegionsResult:

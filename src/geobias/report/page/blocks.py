@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from geobias.measures.estimates import Estimate
+from geobias.report.page.svg import Picture
 
 Row = dict[str, Any]
 
@@ -22,14 +23,11 @@ class Titled:
 
 @dataclass(frozen=True)
 class Chart(Titled):
-    """A Vega-Lite chart. `rows` are the numbers behind it, which the page offers as CSV.
-
-    Its `spec` leaves the colours of text and lines to the page, which is light or dark; its width is the page's.
-    """
+    """A picture. `rows` are the numbers behind it, which the page offers as CSV."""
 
     kind: ClassVar[str] = "chart"
     alt: str  # for those who cannot see it: what is to be seen
-    spec: Mapping[str, Any] = field(repr=False)
+    picture: Picture = field(repr=False)
     rows: Sequence[Row] = field(repr=False)
     has_texts: bool = False  # it shows words that may offend: the page's switch hides it
 
@@ -67,7 +65,7 @@ class Choice:
 class MapMeasure:
     """A number for each country of a map, by ISO code, with its interval and its test.
 
-    Countries whose adjusted p-value is below 0.05 are drawn in full colour, the others pale.
+    Countries whose adjusted p-value is below 0.05 have a colour, the others none.
     """
 
     title: str
@@ -76,34 +74,22 @@ class MapMeasure:
     estimates: Mapping[str, Estimate] = field(repr=False)
     baseline: str  # what the test compares a country with, such as "the mean of countries"
     centre: float | None = None  # where colours diverge
-    tone: int = 0  # 1 where a higher value is better for the person, -1 where it is worse: orange is worse
+    tone: int = 0  # 1 where a higher value is better for the person, -1 where it is worse
     is_ratio: bool = False  # colours follow the logarithm of the value
     model: str | None = None  # whose numbers they are: shown where the reader chooses the model
 
 
 @dataclass(frozen=True)
-class MapCountry:
-    """What the map's panel says of a country besides the measures."""
-
-    name: str
-    continent: str
-    facts: Sequence[str] = ()
-    cities: Sequence[tuple[str, float | None]] = ()
-    cities_title: str = ""
-    unranked: str = ""  # why the country has no rank
-
-
-@dataclass(frozen=True)
-class WorldMap(Titled):
-    """The world map with its search, ranking and panel, drawn by the page's script."""
+class WorldMap:
+    """A world map for each measure."""
 
     kind: ClassVar[str] = "world"
+    id: str
+    title: str
     alt: str
     measures: Sequence[MapMeasure]
-    countries: Mapping[str, MapCountry] = field(repr=False)  # by ISO code
-    words: Mapping[str, Any] | None = field(default=None, repr=False)  # the likelihood of every word
+    names: Mapping[str, str] = field(repr=False)  # of the countries, by ISO code
     caution: str = ""  # why the map may mislead
-    is_hero: bool = True  # False: it stands below what says why not to trust it
 
 
 Part = tuple[str, str | None]
@@ -121,15 +107,17 @@ class Example:
     reference: str = "original"  # what the changed text is compared with
 
 
+Block = Chart | Choice | Remark | Table | WorldMap
+
+
 @dataclass(frozen=True)
-class Examples(Titled):
-    """Real texts: shown after a warning, and hidden by the page's switch."""
+class CardText:
+    """What a card says and shows of an answer besides its finding."""
 
-    kind: ClassVar[str] = "examples"
-    items: Sequence[Example]
-
-
-Block = Chart | Choice | Remark | Table | WorldMap | Examples
+    question: str
+    """In everyday words."""
+    blocks: Sequence[str] = ()
+    """The ids of the blocks whose pictures it shows; by default the first one of its model."""
 
 
 @dataclass(frozen=True)
@@ -141,3 +129,5 @@ class Section:
     lead: str
     blocks: Sequence[Block]
     notes: Sequence[str] = ()  # what was left out, cut, unknown
+    cards: Mapping[str, CardText] = field(default_factory=dict)
+    """By measure of an answer; "" is for all others."""

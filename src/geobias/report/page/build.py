@@ -1,45 +1,59 @@
-"""`report.html`: sections of finished runs as one page, and its charts as files."""
+"""`report.html`: the answers of finished runs as one page, and its pictures as files."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, lru_cache
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import geobias
-from geobias.report.colours import SEQUENTIAL_SCHEME, THEMES
-from geobias.report.figures import FONT, save_images
-from geobias.report.findings import state_verdict, with_role
+from geobias.files import save_file
+from geobias.report.findings import Finding, with_role
 from geobias.report.glossary import Term, split_terms
-from geobias.report.page.blocks import Block, Chart, Choice, Section, Table, WorldMap
+from geobias.report.headlines import (
+    DEMONSTRATION,
+    SYMBOLS,
+    count_answers,
+    say_answer,
+    say_size,
+    state_headline,
+)
+from geobias.report.page.blocks import Block, Chart, Choice, Section, Table
 from geobias.report.page.finding_cards import (
-    MOST_PRINTED,
-    ROLE_TITLES,
-    describe_interval,
-    describe_numbers,
-    describe_size,
-    group_findings,
+    Card,
+    draw_maps,
     hide_quoted_words,
+    leave_out,
+    make_cards,
     show_example,
+    sort_cards,
     split_code,
 )
-from geobias.report.page.world_map import draw_still_map, map_data, map_shapes
+from geobias.report.page.framed import (
+    HERO_WIDTHS,
+    WIDTHS,
+    describe_source,
+    draw_figure,
+    draw_file,
+    draw_social_card,
+    read_template,
+)
+from geobias.report.page.world_map import MapPicture, draw_outlines
 from geobias.report.results import to_json
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import csv_text
 
-STYLES = ("page.css", "map.css")
-SCRIPTS = ("ranking.js", "words.js", "map.js", "page.js", "tables.js", "terms.js")  # each uses those before it
-FIGURE_WIDTH = 640
-TITLE_LINE = 90  # characters
+SCRIPTS = ("page.js", "try.js", "tables.js", "terms.js")
 LONGEST_VALUE = 400  # characters
+FIXED_LIMITS = (
+    "Every number describes a model and the texts it was tested with. None describes people.",
+    "“No sign of it” is no proof of equal treatment: other texts, names or wordings may show a difference.",
+    "The largest of many differences is named because it is the largest, so it tends to be overestimated.",
+)
 
 
 def is_page(text: str) -> bool:
@@ -53,49 +67,79 @@ def render(
     *,
     description: str,
     background: Background,
+    tries: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """The page: verdict and findings, the sections, and how each run (with its section) was made."""
+    """The page: its headline and picture, all tests with a card each, and every table and chart, folded."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     loader = PackageLoader("geobias.report.page")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     terms = TermMarker()
-    models = {
-        name for run, _ in runs for model in run.result.model_identities for name in (model.name, model.short_name)
+    drawn = {section.id: draw_maps(section) for section in sections}
+    own = {section.id: (run, draw_maps(section)) for run, section in runs}
+    cards = sort_cards([card for run, section in own.values() for card in make_cards(run.result.findings, section)])
+    shown = [chart for card in cards for chart in card.charts]
+    sources = {name: describe_source([run]) for name, (run, _) in own.items()}
+    source = describe_source([run for run, _ in runs])
+    of_charts = {
+        chart.id: describe_source([run], model)
+        for run, section in own.values()
+        for model, chart in _name_models(section, [card for card in cards if card.id.startswith(section.id)])
     }
+    findings = [finding for run, _ in runs for finding in run.result.findings]
+    headline = state_headline(findings)
+    scale = _find_scale(drawn.values(), cards)
+    shown += [scale] if scale else []
+
+    def draw(chart: Chart, *, is_hero: bool = False) -> Markup:
+        section = max((name for name in sources if chart.id.startswith(f"{name}-")), key=len, default="")
+        of_run = sources.get(section, source)
+        widths = HERO_WIDTHS if is_hero else WIDTHS
+        return Markup(draw_figure(chart, of_charts.get(chart.id, of_run), widths, claim=headline if is_hero else ""))
+
     environment.filters |= {
         "terms": terms.mark,
         "hide_words": hide_quoted_words,
         "code_parts": split_code,
-        "numbers": describe_numbers,
-        "size": describe_size,
-        "interval": describe_interval,
+        "answer": say_answer,
+        "size": say_size,
         "example": show_example,
-        "is_by_model": lambda block: _is_by_model(block, models),
-        "still": lambda chart: Markup(draw_still(chart)),
+        "draw": draw,
     }
-    findings = [finding for run, _ in runs for finding in run.result.findings]
-    environment.globals |= {"printed_ids": _printed_ids(sections, models), "draw_still_map": draw_still_map}
+    environment.globals |= {"symbols": SYMBOLS}
+    rest = [leave_out(section, shown) for section in drawn.values()]
+    models = {model.name: model for run, _ in runs for model in run.result.model_identities}
     return environment.get_template("page.html").render(
         title=_title([model.name for run, _ in runs for model in run.result.model_identities]),
         description=description,
-        verdict=state_verdict(findings),
-        answers=with_role(findings, "overall"),
-        finding_groups=group_findings(findings),
-        role_titles=ROLE_TITLES,
-        most_printed=MOST_PRINTED,
-        sections=[(section, _section_models(section, models)) for section in sections],
+        headline=headline,
+        scale=scale,
+        tries=tries,
+        social=draw_social_card(
+            headline, cards[0].finding, cards[0].charts[0], of_charts.get(cards[0].charts[0].id, source)
+        )
+        if cards and cards[0].charts
+        else "",
+        quote=_quote(headline, cards[0].finding, source) if cards else "",
+        cards=cards,
+        questions=_group_questions(cards),
+        tally=count_answers(findings),
+        demonstrations=[name for name in models if name.startswith(DEMONSTRATION)],
+        source=source,
+        limits=[*FIXED_LIMITS, *dict.fromkeys(each.sentence for each in with_role(findings, "caution"))],
+        sections=[section for section in rest if section.blocks],
         background=background,
         glossary=terms.seen,
         runs=runs,
         run_details=_run_details,
         version=geobias.__version__,
         date=f"{datetime.now(UTC):%Y-%m-%d}",
-        style=Markup("".join(loader.get_source(environment, file)[0] for file in STYLES)),
-        scripts=[Markup(loader.get_source(environment, name)[0]) for name in SCRIPTS],
-        bundle=Markup(_bundle()),
-        data=Markup(_inert(_data(sections))),
+        style=Markup(read_template("page.css")),
+        figure_style=Markup(read_template("figure.css")),
+        scripts=[Markup(read_template(name)) for name in SCRIPTS],
+        outlines=Markup(draw_outlines() if _has_map(drawn.values()) else ""),
+        data=Markup(_inert({"tries": tries, "csv": _list_files(drawn.values(), sources, source)})),
     )
 
 
@@ -130,30 +174,46 @@ class TermMarker:
         return Markup("").join(parts)
 
 
-def _is_by_model(block: Block, models: Set[str]) -> bool:
-    return isinstance(block, Choice) and set(block.options) <= models
+def _find_scale(sections: Iterable[Section], cards: Sequence[Card]) -> Chart | None:
+    """The chart of everyday changes of the test that leads."""
+    if not cards:
+        return None
+    start, model = f"{cards[0].id.rpartition('-test-')[0]}-scale", cards[0].finding.model
+    blocks = [block for section in sections for block in section.blocks if block.id.startswith(start)]
+    charts = [(name, each) for block in blocks for name, each in _list_options(block)]
+    return next((each for name, each in charts if name in ("", model) and isinstance(each, Chart)), None)
 
 
-def _section_models(section: Section, models: Set[str]) -> list[str]:
-    """The models between which the charts of a section choose."""
-    choices = [block for block in section.blocks if isinstance(block, Choice) and _is_by_model(block, models)]
-    return list(dict.fromkeys(name for choice in choices for name in choice.options))
+def _list_options(block: Block) -> list[tuple[str, Block]]:
+    return list(block.options.items()) if isinstance(block, Choice) else [("", block)]
 
 
-def _printed_ids(sections: Sequence[Section], models: Set[str]) -> set[str]:
-    """The charts on paper: of each section the first that has intervals, for all models."""
-    printed = set()
-    for section in sections:
-        for block in section.blocks:
-            charts = list(_block_charts(block))
-            if charts and charts[0].rows and "marked" in charts[0].rows[0]:
-                printed |= {chart.id for chart in (charts if _is_by_model(block, models) else charts[:1])}
-                break
-    return printed
+def _name_models(section: Section, cards: Sequence[Card]) -> Iterator[tuple[str, Chart]]:
+    """The charts that are of one model of several, with its name."""
+    for block in section.blocks:
+        if isinstance(block, Choice):
+            yield from ((name, option) for name, option in block.options.items() if isinstance(option, Chart))
+    yield from ((card.finding.model, chart) for card in cards for chart in card.charts)
+
+
+def _quote(headline: str, hero: Finding, source: str) -> str:
+    return f"{headline} ({say_size(hero)}; {hero.label}. {source} {hero.limit})"
+
+
+def _group_questions(cards: Sequence[Card]) -> dict[str, list[Card]]:
+    """The cards by what they ask, in the order of the first of each."""
+    groups: dict[str, list[Card]] = {}
+    for card in cards:
+        groups.setdefault(card.question, []).append(card)
+    return groups
+
+
+def _has_map(sections: Iterable[Section]) -> bool:
+    return any(isinstance(chart.picture, MapPicture) for chart in _charts(sections))
 
 
 def _title(models: Sequence[str]) -> str:
-    """What was audited. What was seen of it, and how little that may be, is for the verdict and the counts below."""
+    """What was audited."""
     full_names = list(dict.fromkeys(models))
     short_names = ["/".join(Path(model).parts[-2:]) for model in full_names]
     names = short_names if len(set(short_names)) == len(full_names) else full_names
@@ -196,18 +256,21 @@ def _format(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]} …"
 
 
-def _data(sections: Sequence[Section]) -> dict[str, Any]:
-    """What the page's script draws."""
-    charts: dict[str, Any] = {
-        chart.id: {"spec": chart.spec, "csv": csv_text(chart.rows)} for chart in _charts(sections)
-    }
-    blocks = [block for section in sections for block in section.blocks]
-    options = [option for block in blocks if isinstance(block, Choice) for option in block.options.values()]
-    tables = [block for block in [*blocks, *options] if isinstance(block, Table)]
-    charts |= {table.id: {"csv": csv_text(table.rows)} for table in tables}
-    worlds = {block.id: map_data(block) for block in blocks if isinstance(block, WorldMap)}
-    shapes = map_shapes() if worlds else {"topology": None, "dots": []}
-    return {"themes": THEMES, "sequential_scheme": SEQUENTIAL_SCHEME, "charts": charts, "worlds": worlds, **shapes}
+def _list_files(sections: Iterable[Section], sources: Mapping[str, str], source: str) -> dict[str, str]:
+    """The CSV file of every chart and table; title, caveat and source are its first lines."""
+    files = {}
+    for section in sections:
+        for block in section.blocks:
+            for _, each in _list_options(block):
+                if isinstance(each, Chart | Table):
+                    lines = (each.title, each.reading, f"Source: {sources.get(section.id, source)}")
+                    files[each.id] = "".join(map(_quote_line, lines)) + csv_text(each.rows)
+    return files
+
+
+def _quote_line(line: str) -> str:
+    """A line of a CSV file in one cell, whatever is in it."""
+    return '"# {}"\n'.format(" ".join(line.split()).replace('"', '""'))
 
 
 def _inert(data: Mapping[str, Any]) -> str:
@@ -218,61 +281,17 @@ def _inert(data: Mapping[str, Any]) -> str:
     return text
 
 
-@cache
-def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script."""
-    import vl_convert
-
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
-
-
-def save_figures(folder: Path, sections: Sequence[Section]) -> list[str]:
-    """Every chart as SVG and PNG, except the interactive map; returns their names."""
-    charts = list(_charts(sections))
+def save_figures(folder: Path, sections: Sequence[Section], source: str) -> list[str]:
+    """Every picture as SVG; returns their names."""
+    charts = list(_charts(map(draw_maps, sections)))
     for chart in charts:
-        save_figure(folder / chart.id, chart)
+        save_file(folder / f"{chart.id}.svg", draw_file(chart, source).encode())
     return [chart.id for chart in charts]
 
 
-def save_figure(stem: Path, chart: Chart) -> None:
-    """A chart as `stem`.svg and .png, on white."""
-    config = THEMES["light"] | {"background": "white"}
-    save_images({**chart.spec, "config": config, "width": FIGURE_WIDTH, "title": wrap(chart.title, TITLE_LINE)}, stem)
-
-
-def _charts(sections: Sequence[Section]) -> Iterator[Chart]:
-    return (chart for section in sections for block in section.blocks for chart in _block_charts(block))
-
-
-def _block_charts(block: Block) -> Iterator[Chart]:
-    if isinstance(block, Choice):
-        yield from (option for option in block.options.values() if isinstance(option, Chart))
-    elif isinstance(block, Chart):
-        yield block
-
-
-STILL_WIDTH = 420  # pixels: two beside each other on paper are still legible
-TAG = re.compile(r"<[^>]*>")
-# The page says what a chart shows in its own words: labels of every mark would double the size of the picture.
-LABEL = re.compile(r' (?:aria-[a-z]+|role|class)="[^"]*"')
-LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
-ID = re.compile(r'(id="|url\(#|href="#)([^")]+)')
-
-
-def draw_still(chart: Chart) -> str:
-    """The chart as SVG in the colours of the light page, with ids that no other chart has."""
-    svg = _draw(json.dumps(chart.spec, sort_keys=True))
-    return TAG.sub(lambda tag: ID.sub(rf"\g<1>{chart.id}-still-\g<2>", tag[0]), svg)
-
-
-@lru_cache(maxsize=512)  # a run's own page and the page of all runs draw the same charts
-def _draw(spec: str) -> str:
-    import vl_convert
-
-    content: Mapping[str, Any] = json.loads(spec)
-    svg = vl_convert.vegalite_to_svg({**content, "config": THEMES["light"] | {"font": FONT}, "width": STILL_WIDTH})
-    return TAG.sub(lambda tag: _shorten_tag(tag[0]), svg)
-
-
-def _shorten_tag(tag: str) -> str:
-    return LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", LABEL.sub("", tag))
+def _charts(sections: Iterable[Section]) -> Iterator[Chart]:
+    blocks: Iterator[Block] = (block for section in sections for block in section.blocks)
+    for block in blocks:
+        for _, each in _list_options(block):
+            if isinstance(each, Chart):
+                yield each

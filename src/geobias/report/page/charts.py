@@ -1,30 +1,40 @@
-"""The charts of the page: dots with intervals, lines and cells."""
+"""The charts of the page: dots with intervals, a swarm of dots, cells, and points of two numbers.
+
+Colour is direction (worse or better for the person), shape is certainty (filled, hollow, dashed), length is size. What
+is not distinguishable has no colour, and neither has what is neither good nor bad.
+"""
 
 from __future__ import annotations
 
-import math
-import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-import altair as alt
-
-from geobias.report.colours import DARK_TEXT, FADING, GREY, LIGHT_TEXT, LIGHT_TONES, NEUTRAL_SCHEME, SCHEME_STEPS, Tone
+from geobias.report.colours import Tone
 from geobias.report.page.blocks import Row
+from geobias.report.page.svg import (
+    PHONE,
+    Part,
+    Scale,
+    count_places,
+    draw_axis,
+    draw_box,
+    draw_line,
+    draw_mark,
+    draw_text,
+    format_ratio,
+    measure_text,
+    move,
+    place_ratio_ticks,
+    place_ticks,
+    shorten_text,
+    wrap_text,
+)
+from geobias.report.tables import signed
 
-ROW, LINE = 24, 11  # pixels of a row, and of a line of its name where it has two
-SERIES_ROW = 17  # pixels of each of several dots of a row
-NARROW, WIDE = 34, 90  # pixels of a cell in which no number has room, and in which two words have
-TICK = 90  # pixels of an axis for each of its labels
-LEGEND = 260  # pixels of a line of a legend
-LONGEST_LINE = 40  # characters of an axis title, which then fits a telephone
-LONGEST_LABEL = 18  # characters of a row's name on a telephone; longer ones take two lines
-PHONE = 420  # pixels of a chart's width, without the names of its rows
-RATIO_STEPS, MOST_RATIO_TICKS = (1.02, 1.05, 1.1, 1.2, 2, 4, 10, 100, 10_000), 6
-CLEAR, NOT_CLEAR = "clear", "not clear"
-LEAST_MARKED, MOST_UNMARKED = 0.45, 0.22  # of the full colour of a cell
-PAINTS = [*LIGHT_TONES, *(f"pale_{tone}" for tone in LIGHT_TONES)]  # names of the theme's colours
+ROW, SERIES_ROW, AXIS = 20, 15, 22  # pixels of a row, of each of several dots of a row, and of the axis
+NAMES = 0.42  # of a picture's width, at most, for the names of its rows
+MOST_SHAPES = 4  # series told apart by shapes; more become small multiples
 
 
 @dataclass(frozen=True)
@@ -41,14 +51,191 @@ class Valence:
         direction = self.sign * difference
         return "better" if direction > 0 else "worse" if direction < 0 else "neutral"
 
-    def describe(self, difference: float, *, is_marked: bool) -> str:
-        """A line of the legend."""
-        words = self.above if difference > 0 else self.below
-        evidence = CLEAR if is_marked else NOT_CLEAR
-        return f"{words}: {evidence}" if self.sign and difference else evidence
-
 
 NEUTRAL = Valence(0, "higher", "lower")
+
+
+@dataclass(frozen=True)
+class DotPlot:
+    """A line for each name: a dot at `value` with its interval from `low` to `high`, filled where `marked`."""
+
+    rows: Sequence[Row] = field(repr=False)
+    label: str
+    """The column with the names."""
+    order: Sequence[str] = field(repr=False)
+    title: str = ""
+    """What the numbers are, with their unit."""
+    series: str = ""
+    """The column that tells several dots of a line apart: by shape, or in panels."""
+    valence: Valence = NEUTRAL
+    floor: bool = False
+    """Whether a pale bar says what chance alone does, by the number `floor` of each row."""
+    tick: str = ""
+    """The column with a number to compare the value with."""
+    centre: float = 0.0
+    is_ratio: bool = False
+    reach: tuple[float, float] | None = None
+    """Where the axis ends, if not where the numbers do."""
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        return list(dict.fromkeys(row[self.series] for row in self.rows)) if self.series else []
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        if self.reach:
+            return self.reach
+        columns = ["value", "low", "high", *([self.tick] if self.tick else [])]
+        values = [row[name] for row in self.rows for name in columns if row.get(name) is not None] + [self.centre]
+        if self.floor:
+            values += [sign * row["floor"] for row in self.rows for sign in (1, -1) if row["floor"] is not None]
+        low, high = min(values), max(values)
+        if self.is_ratio:
+            return low / 1.05, high * 1.05
+        spare = 0.04 * (high - low) or 1.0
+        return low - spare, high + spare
+
+    def draw(self, width: float) -> Part:
+        if len(self.kinds) > MOST_SHAPES:
+            return self._draw_panels(width)
+        is_phone = width < PHONE
+        size = 12 if is_phone else 13
+        names = min(max(measure_text(name, size, bold=True) for name in self.order) + 10, NAMES * width)
+        texts = [self._say(row, with_interval=not is_phone and not self.series) for row in self.rows]
+        values = 0 if self.series else max(measure_text(text, 12) for text in texts) + 10
+        scale = Scale(*self.ends, names + 6, width - values - 8, is_ratio=self.is_ratio)
+        legend = self._draw_legend(width)
+        heading = self._draw_heading(scale, names, width, legend.height)
+        top = legend.height + heading.height
+        of_name = {name: [row for row in self.rows if row[self.label] == name] for name in self.order}
+        step = (
+            (ROW if len(self.order) < 12 else ROW - 2.0)
+            if not self.series
+            else 6 + SERIES_ROW * max(1, len(self.kinds))
+        )
+        body: list[str] = []
+        for k, name in enumerate(self.order):
+            y = top + k * step
+            is_bold = any(row["marked"] for row in of_name[name])
+            kind = "ink bold" if is_bold else "soft"
+            shown = shorten_text(name, names - 6, size, bold=is_bold)
+            body.append(draw_text(names - 4, y + step / 2 + 4.5, shown, kind, size, "end"))
+            for row in of_name[name]:
+                shift = self.kinds.index(row[self.series]) * SERIES_ROW + 3 if self.series else 0
+                height = SERIES_ROW if self.series else step
+                body.append(self._draw_row(scale, row, y + shift + height / 2, 4.4 if is_phone else 5))
+                if not self.series:
+                    text = self._say(row, with_interval=not is_phone)
+                    body.append(draw_text(width - values + 4, y + step / 2 + 4, text, kind.removesuffix(" bold"), 12))
+        bottom = top + len(self.order) * step + 2
+        axis = draw_axis(scale, self._place_ticks(is_phone), top - 4, bottom, self.centre, self.format_tick)
+        return Part("".join([legend.svg, axis, heading.svg, *body]), bottom + AXIS)
+
+    def _draw_row(self, scale: Scale, row: Row, y: float, radius: float) -> str:
+        tone = self.valence.tone(row["value"] - self.centre) if row["value"] is not None else "neutral"
+        parts = []
+        if self.floor and row["floor"] is not None:
+            low, high = scale(-row["floor"]), scale(row["floor"])
+            parts.append(draw_box(low, y - 6, high - low, 12, "pale", 3))
+        if row["value"] is None:
+            return "".join(parts)
+        if row.get("low") is not None and row.get("high") is not None:
+            kind = tone if row["marked"] else "mute"
+            parts.append(draw_line(scale(row["low"]), y, scale(row["high"]), y, kind, 2))
+        if self.tick and row[self.tick] is not None:
+            x = scale(row[self.tick])
+            parts.append(draw_line(x, y - 7, x, y + 7, "ink", 2))
+        shape = self.kinds.index(row[self.series]) if self.series else 0
+        parts.append(draw_mark(scale(row["value"]), y, radius, self._choose_kind(row, tone), self.describe(row), shape))
+        return "".join(parts)
+
+    def _choose_kind(self, row: Row, tone: str) -> str:
+        if row["marked"]:
+            return tone
+        return "untested" if "p_adjusted" in row and row["p_adjusted"] is None else "open"
+
+    def describe(self, row: Row) -> str:
+        """What a dot says when it is pointed at."""
+        parts = [row[self.label], row[self.series] if self.series else "", self._say(row, with_interval=True)]
+        if row.get("p_adjusted") is not None:
+            parts.append("distinguishable" if row["marked"] else "not distinguishable")
+        return ", ".join(filter(None, parts))
+
+    def _say(self, row: Row, *, with_interval: bool) -> str:
+        say, low, high = self.format_value, row.get("low"), row.get("high")
+        if row["value"] is None:
+            return "no data"
+        has_bounds = with_interval and low is not None and high is not None
+        return say(row["value"]) + (f" ({say(low or 0)} to {say(high or 0)})" if has_bounds else "")
+
+    @cached_property
+    def format_value(self) -> Callable[[float], str]:
+        if self.is_ratio:
+            return format_ratio
+        values = [row["value"] for row in self.rows if row["value"] is not None]
+        places = count_places(values)
+        if min(values, default=0) < 0 or (self.valence.sign and not self.centre):
+            return lambda value: signed(value, places).replace("-", "−")
+        return lambda value: f"{value:.{places}f}"
+
+    def format_tick(self, value: float) -> str:
+        if self.is_ratio:
+            return f"{value:.3g}×"
+        has_signs = any((row["value"] or 0) < 0 for row in self.rows)
+        return (f"{value:+g}" if has_signs and value else f"{value:g}").replace("-", "−")
+
+    def _place_ticks(self, is_phone: bool) -> list[float]:
+        if not self.is_ratio:
+            return place_ticks(*self.ends, 4 if is_phone else 7)
+        return [tick for tick in place_ratio_ticks(*self.ends) if self.ends[0] <= tick <= self.ends[1]]
+
+    def _draw_legend(self, width: float) -> Part:
+        """The shapes of several series."""
+        parts, x, y = list[str](), 6.0, 8.0
+        for k, kind in enumerate(self.kinds):
+            needed = measure_text(kind, 12) + 32
+            if x > 6 and x + needed > width:
+                x, y = 6.0, y + 18
+            parts += [draw_mark(x, y, 4.4, "neutral", shape=k), draw_text(x + 10, y + 4, kind, "soft", 12)]
+            x += needed
+        return Part("".join(parts), y + 14 if parts else 0)
+
+    def _draw_heading(self, scale: Scale, names: float, width: float, y: float) -> Part:
+        """What the numbers are, and what both directions mean, in their colours."""
+        lines = wrap_text(self.title, width - 4, 12)
+        parts = [draw_text(0, y + 12 + 16 * k, line, "soft", 12) for k, line in enumerate(lines)]
+        top = y + 16 * len(lines)
+        if self.valence is NEUTRAL or not self.valence.below:
+            return Part("".join(parts), 16 * len(lines) + 8)
+        below, above = f"← {self.valence.below}", f"{self.valence.above} →"
+        middle = scale(max(self.centre, self.ends[0]))
+        left, right = self.valence.tone(-1), self.valence.tone(1)
+        if middle - measure_text(below, 12) < 0 or middle + measure_text(above, 12) > width:  # both ends of the line
+            parts += [draw_text(0, top + 13, below, left, 12), draw_text(width, top + 13, above, right, 12, "end")]
+        else:
+            parts += [
+                draw_text(middle - 6, top + 13, below, left, 12, "end"),
+                draw_text(middle + 6, top + 13, above, right, 12),
+            ]
+        return Part("".join(parts), 16 * len(lines) + 24)
+
+    def _draw_panels(self, width: float) -> Part:
+        """A small picture for each of many series, all with one axis."""
+        columns = 1 if width < PHONE else 2
+        each = (width - 24 * (columns - 1)) / columns
+        svg, y = "", 0.0
+        for start in range(0, len(self.kinds), columns):
+            tallest = 0.0
+            for k, kind in enumerate(self.kinds[start : start + columns]):
+                rows = [row for row in self.rows if row[self.series] == kind]
+                names = {row[self.label] for row in rows}
+                order = [name for name in self.order if name in names]
+                panel = replace(self, rows=rows, order=order, series="", title="", reach=self.ends).draw(each)
+                heading = draw_text(0, 14, shorten_text(kind, each, 13, bold=True), "ink bold", 13)
+                svg += move(heading + move(panel.svg, 0, 20), k * (each + 24), y)
+                tallest = max(tallest, panel.height + 30)
+            y += tallest
+        return Part(svg, y)
 
 
 def dots(
@@ -57,259 +244,68 @@ def dots(
     label: str,
     title: str,
     order: Sequence[str],
-    colour: str | None = None,
-    shape: str | None = None,
+    colour: str = "",
+    shape: str = "",
     valence: Valence | None = None,
     floor: bool = False,
+    tick: str = "",
     centre: float = 0,
     is_ratio: bool = False,
-) -> dict[str, Any]:
-    """A line for each of `label`: a dot at `value` with its interval from `low` to `high`.
-
-    Where `marked`, the dot is filled and in full colour, elsewhere hollow and pale. Colours mean better or worse by the
-    `valence`; with `colour` instead, every line has a dot for each of its values; with `shape` too, told apart by their
-    shapes. With `floor`, a grey band says what chance alone does, by the number `floor` of each row. A dashed line
-    stands at `centre`; if that is not 0, the axis need not show 0. Ratios have a logarithmic axis around 1.
-    """
+) -> DotPlot:
+    """Dots with intervals; those of one `colour` or `shape` are one series. Ratios have a logarithmic axis around 1."""
     centre = 1 if is_ratio else centre
-    rows = [row | _paint_row(row, valence or NEUTRAL, centre) for row in rows]
-    chart = alt.Chart(alt.InlineData(values=rows))
-    down = alt.Y(f"{label}:N", title=None, scale=keep_order(order), axis=make_row_axis())
-    base = chart.encode(y=down)
-    series = colour or shape
-    if series:
-        base = base.encode(yOffset=alt.YOffset(f"{series}:N", scale=keep_order([row[series] for row in rows])))
-    if colour:
-        legend = alt.Legend(orient="top", labelLimit=LEGEND, title=None, columns=1)
-        kinds = keep_order([row[colour] for row in rows])
-        stroke: Any = alt.Stroke(f"{colour}:N", legend=legend, scale=kinds)
-        fill: Any = alt.condition(
-            "datum.marked", alt.Fill(f"{colour}:N", legend=legend, scale=kinds), alt.value("transparent")
-        )
-        base = base.encode(opacity=alt.condition("datum.marked", alt.value(1), alt.value(1 - FADING)))
-    else:
-        columns = {"expr": f"width < {PHONE} ? 1 : 2"}
-        legend = alt.Legend(orient="top", labelLimit=LEGEND, title=None, columns=columns)
-        stroke, fill = _tone_encodings(rows, legend if valence else None)
-    layers: list[Any] = []
-    if floor and any(row["floor"] is not None for row in rows):
-        band = chart.transform_calculate(below="-datum.floor").encode(y=down)
-        layers.append(band.mark_bar(height=14, color=GREY, opacity=0.28).encode(x="below:Q", x2="floor:Q"))
-    layers.append(alt.Chart(alt.InlineData(values=[{}])).mark_rule(strokeDash=[3, 3]).encode(x=alt.datum(centre)))
-    heading = [*textwrap.wrap(title, LONGEST_LINE)]
-    if valence:
-        heading.insert(0, f"← {valence.below}  ·  {valence.above} →")
-    axis = alt.Axis(format="~f", tickCount={"expr": f"ceil(width / {TICK})"})
-    scale = alt.Scale(zero=False) if centre else alt.Undefined
-    if is_ratio:
-        reach = [row[field] for row in rows for field in ("low", "value", "high") if row[field] is not None]
-        ticks = place_ratio_ticks(min(reach), max(reach))
-        axis = alt.Axis(format=".3~r", values=ticks)
-        scale = alt.Scale(type="log", domain=[ticks[0], ticks[-1]], nice=False)
-    low, value = (alt.X(f"{field}:Q", title=heading, axis=axis, scale=scale) for field in ("low", "value"))
-    if any(row.get("low") is not None for row in rows):
-        layers.append(base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", stroke=stroke))
-    point = base.mark_point(size=75, strokeWidth=2, opacity=1).encode(x=value, stroke=stroke, fill=fill)
-    if shape:
-        kinds = keep_order([row[shape] for row in rows])
-        soft: Any = {"expr": "soft"}
-        legend = alt.Legend(
-            orient="top", labelLimit=LEGEND, title=None, columns=1, symbolStrokeColor=soft, symbolFillColor=soft
-        )
-        point = point.encode(shape=alt.Shape(f"{shape}:N", scale=kinds, legend=legend))
-    layers.append(point.encode(tooltip=list_tooltips([label, series], ".3~r")))
-    lines = len({(row[label], row[series] if series else None) for row in rows})
-    height = max(60, (SERIES_ROW if series else ROW) * lines)
-    return bare_spec(alt.layer(*layers).properties(width="container", height=height))
+    names, series = list(dict.fromkeys(order)), shape or colour
+    return DotPlot(rows, label, names, title, series, valence or NEUTRAL, floor, tick, centre, is_ratio)
 
 
-def place_ratio_ticks(low: float, high: float) -> list[float]:
-    """Powers of the smallest step of which six or fewer reach from `low` to `high`; they enclose both, and 1."""
-    low, high = min(low, 1), max(high, 1)
-    span = math.log(high / low)
-    step = next((step for step in RATIO_STEPS if span <= MOST_RATIO_TICKS * math.log(step)), RATIO_STEPS[-1])
-    first, last = math.floor(math.log(low, step)), math.ceil(math.log(high, step))
-    return [step**power for power in range(first, last + 1)]
+@dataclass(frozen=True)
+class HeatMap:
+    """Cells with `text`; those that are `marked` have the colour of their direction, the others none."""
+
+    rows: Sequence[Row] = field(repr=False)
+    across: str
+    down: str
+    tones: Mapping[str, int]
+    """Of each column whether more is better for the person (1), worse (-1) or neither (0)."""
+    order: Sequence[str] = field(repr=False)
+
+    def draw(self, width: float) -> Part:
+        size = 11 if width < PHONE else 12
+        names = min(max(measure_text(name, size) for name in self.order) + 10, 0.36 * width)
+        cell = (width - names) / len(self.tones)
+        is_level = all(measure_text(name, size) <= cell - 4 for name in self.tones)
+        top = 22.0 if is_level else 14 + 0.72 * min(120, max(measure_text(name, size) for name in self.tones))
+        parts = []
+        for k, name in enumerate(self.tones):
+            x = names + cell * (k + (0.5 if is_level else 0.3))
+            heading = draw_text(0, 0, shorten_text(name, 120, size), "soft", size, "middle" if is_level else "start")
+            turned = "" if is_level else " rotate(-45)"
+            parts.append(f'<g transform="translate({x:.0f},{top - 8:.0f}){turned}">{heading}</g>')
+        for k, name in enumerate(self.order):
+            y = top + ROW * k + 14
+            parts.append(draw_text(names - 6, y, shorten_text(name, names - 8, size), "soft", size, "end"))
+        columns, lines = list(self.tones), list(self.order)
+        for row in self.rows:
+            x, y = names + cell * columns.index(row[self.across]), top + ROW * lines.index(row[self.down])
+            parts.append(self._draw_cell(row, x, y, cell, size))
+        return Part("".join(parts), top + ROW * len(self.order) + 6)
+
+    def _draw_cell(self, row: Row, x: float, y: float, width: float, size: float) -> str:
+        tone = Valence(self.tones[row[self.across]], "", "").tone(row["value"] or 0)
+        box = draw_box(x + 1, y + 1, width - 2, ROW - 2, f"cell {tone}" if row["marked"] else "cell", 2)
+        is_word = not any(letter.isdigit() for letter in row["text"])
+        text = row["text"].split()[0] if is_word and row["text"] and width < 90 else row["text"]
+        if measure_text(text, size - 1) > width - 3:
+            return box
+        return box + draw_text(x + width / 2, y + 14, text, "ink bold" if row["marked"] else "soft", size - 1, "middle")
 
 
-def _paint_row(row: Row, valence: Valence, centre: float) -> Row:
-    """What a dot means, and its colour, which is one of the theme's."""
-    difference = (row["value"] or 0) - centre
-    tone = valence.tone(difference)
-    return {
-        "paint": tone if row["marked"] else f"pale_{tone}",
-        "meaning": valence.describe(difference, is_marked=row["marked"]),
-    }
+def heat(rows: Sequence[Row], *, across: str, down: str, columns: Mapping[str, int], order: Sequence[str]) -> HeatMap:
+    """Cells of differences from 0."""
+    return HeatMap(rows, across, down, columns, order)
 
 
-def _tone_encodings(rows: Sequence[Row], legend: alt.Legend | None) -> tuple[Any, Any]:
-    """Stroke and fill by what a value means for the person; the legend has a line for each colour."""
-    paints = {row["meaning"]: row["paint"] for row in sorted(rows, key=lambda row: PAINTS.index(row["paint"]))}
-    strokes = [{"expr": paint} for paint in paints.values()]
-    fills = ["transparent" if paint.startswith("pale") else {"expr": paint} for paint in paints.values()]
-    stroke, fill = (
-        channel("meaning:N", scale=alt.Scale(domain=list(paints), range=colours), legend=legend)
-        for channel, colours in ((alt.Stroke, strokes), (alt.Fill, fills))
-    )
-    return stroke, fill
-
-
-def heat(
-    rows: Sequence[Row], *, across: str, down: str, columns: Mapping[str, int], order: Sequence[str]
-) -> dict[str, Any]:
-    """Cells coloured by `value` around 0, with `text` in them.
-
-    `columns` says of each whether more of it is better for the person (1), worse (-1) or neither (0). Cells that are
-    `marked` have full colours, the others pale ones; a cell without a value has none.
-    """
-    reach = max((abs(row["value"]) for row in rows if row["value"] is not None), default=0) or 1
-    rows = [row | {"shade": _shade(row, columns[row[across]], reach)} for row in rows]
-    quiet: dict[str, Any] = {"domain": False, "ticks": False}
-    cell = f"width / {len(columns)}"
-    level = len(columns) < 6
-    limit: Any = {"expr": cell} if level else 110
-    axis = alt.Axis(orient="top", labelAngle=0 if level else -40, labelLimit=limit, **quiet)
-    legend = alt.Legend(
-        orient="bottom",
-        title="for the person",
-        gradientLength=220,
-        values=[-1, 0, 1],
-        labelExpr="datum.value < 0 ? 'worse' : datum.value > 0 ? 'better' : 'as the mean'",
-        labelLimit=LEGEND,
-    )
-    # A class that is neither good nor bad has a size only: it has its own scale, `color` next to `fill`.
-    fill = alt.Fill("shade:Q", scale=_theme_scale([-1, 0, 1], ["worse", "empty", "better"]), legend=legend)
-    color = alt.Color("shade:Q", scale=_theme_scale([0, 1], ["empty", "neutral"]), legend=None)
-    groups = {
-        "fill": [row for row in rows if row["shade"] is not None and columns[row[across]]],
-        "color": [row for row in rows if row["shade"] is not None and not columns[row[across]]],
-        "": [row for row in rows if row["shade"] is None],
-    }
-    cells, words = [], []
-    for channel, group in groups.items():
-        if not group:
-            continue
-        base = alt.Chart(alt.InlineData(values=group)).encode(
-            x=alt.X(f"{across}:N", title=None, scale=keep_order(list(columns)), axis=axis),
-            y=alt.Y(f"{down}:N", title=None, scale=keep_order(order), axis=make_row_axis(**quiet)),
-            tooltip=list_tooltips([down, across], "+.3~r"),  # of the numbers too: they lie on the cells
-        )
-        if channel:
-            cells.append(base.mark_rect(cornerRadius=2).encode(**{channel: fill if channel == "fill" else color}))
-            light, dark = (f"contrast('{text}', scale('{channel}', datum.shade))" for text in (LIGHT_TEXT, DARK_TEXT))
-            paint: Any = {"expr": f"{light} > {dark} ? '{LIGHT_TEXT}' : '{DARK_TEXT}'"}
-        else:
-            paint = {"expr": "soft"}
-        shown = {"expr": f"{cell} < {NARROW} ? 0 : 1"}
-        weight = {"expr": "datum.marked ? 'bold' : 'normal'"}
-        mark = base.mark_text(fontSize=11, opacity=shown, color=paint, fontWeight=weight, limit={"expr": cell})
-        # Of "never predicted" a narrow cell has room for the first word.
-        short = f"{cell} < {WIDE} && indexof(datum.text, 'never') === 0 ? 'never' : datum.text"
-        words.append(mark.transform_calculate(words=short).encode(text="words:N"))
-    return bare_spec(alt.layer(*cells, *words).properties(width="container", height=ROW * len(order)))
-
-
-def _shade(row: Row, sign: int, reach: float) -> float | None:
-    """From -1 (worse) to 1 (better), or from 0 to 1 where it is neither. What is not marked stays near 0."""
-    if row["value"] is None:
-        return None
-    share = abs(row["value"]) / reach
-    size = LEAST_MARKED + (1 - LEAST_MARKED) * share if row["marked"] else MOST_UNMARKED * share
-    return size if not sign or row["value"] * sign > 0 else -size
-
-
-def _theme_scale(domain: Sequence[float], colours: Sequence[str]) -> alt.Scale:
-    """Colours of the page's theme, by their names."""
-    return alt.Scale(domain=list(domain), range=[{"expr": colour} for colour in colours], interpolate="rgb")
-
-
-def make_row_axis(**options: Any) -> alt.Axis:
-    """The names of rows; on a telephone long ones take two lines."""
-    start = f"slice(datum.label, 0, {LONGEST_LABEL})"
-    split = f"lastindexof({start}, ' ')"
-    lines = f"[slice(datum.label, 0, {split}), slice(datum.label, {split} + 1)]"
-    is_long = f"width < {PHONE} && length(datum.label) > {LONGEST_LABEL} && {split} > 0"
-    return alt.Axis(
-        labelExpr=f"{is_long} ? {lines} : datum.label",
-        labelLineHeight=LINE,
-        labelOffset={"expr": f"{is_long} ? -{LINE / 2} : 0"},
-        **options,
-    )
-
-
-def list_tooltips(names: Sequence[str | None], digits: str) -> list[alt.Tooltip]:
-    return [
-        *(alt.Tooltip(f"{name}:N") for name in names if name),
-        alt.Tooltip("value:Q", format=digits),
-        alt.Tooltip("low:Q", title="95 % from", format=digits),
-        alt.Tooltip("high:Q", title="to", format=digits),
-        alt.Tooltip("p_adjusted:Q", title="adjusted p", format=".2~g"),
-    ]
-
-
-def keep_order(values: Sequence[str]) -> alt.Scale:
-    """Each once, as they stand. Vega-Lite's `sort` would write them into code, where not every text can stand."""
-    return alt.Scale(domain=list(dict.fromkeys(values)))
-
-
-def bare_spec(chart: Any) -> dict[str, Any]:
-    """Without the library's own look: the page has one, light and dark."""
-    spec: dict[str, Any] = chart.to_dict()
-    spec.pop("config", None)
-    return spec
-
-
-# Strong colours of the scheme: on a light and on a dark page they stand out alike.
-LOWER, HIGHER = SCHEME_STEPS[NEUTRAL_SCHEME][1], SCHEME_STEPS[NEUTRAL_SCHEME][-2]
-
-
-def ratio_heat(
-    rows: Sequence[Row], *, across: str, down: str, columns: Sequence[str], order: Sequence[str]
-) -> dict[str, Any]:
-    """Cells coloured by the logarithm of `value`, with `text` in them; cells that are not `marked` are empty.
-
-    Below 1 is purple and above 1 green: neither is better.
-    """
-    marked = [row for row in rows if row["marked"]]
-    reach = max((abs(math.log(row["value"])) for row in marked), default=0) or 1
-    cells = [row | {"shade": _shade_ratio(row, reach)} for row in rows]
-    quiet: dict[str, Any] = {"domain": False, "ticks": False}
-    cell = f"width / {len(columns)}"
-    is_narrow = f"{cell} < {WIDE}"
-    angle, align, limit = (
-        {"expr": f"{is_narrow} ? {narrow} : {wide}"} for narrow, wide in ((-90, 0), ("'left'", "'center'"), (110, cell))
-    )
-    legend = alt.Legend(
-        orient="bottom",
-        title=None,
-        gradientLength=220,
-        values=[-1, 0, 1],
-        labelExpr="datum.value < 0 ? 'less often' : datum.value > 0 ? 'more often' : 'average'",
-        labelLimit=LEGEND,
-    )
-    empty: Any = {"expr": "empty"}
-    scale = alt.Scale(domain=[-1, 0, 1], range=[LOWER, empty, HIGHER], interpolate="rgb")
-    axis = alt.Axis(orient="top", labelAngle=angle, labelAlign=align, labelLimit=limit, **quiet)
-    base = alt.Chart(alt.InlineData(values=cells)).encode(
-        x=alt.X(f"{across}:N", title=None, scale=keep_order(columns), axis=axis),
-        y=alt.Y(f"{down}:N", title=None, scale=keep_order(order), axis=make_row_axis(**quiet)),
-        tooltip=list_tooltips([down, across], ".3~r"),
-    )
-    light, dark = (f"contrast('{text}', scale('fill', datum.shade))" for text in (LIGHT_TEXT, DARK_TEXT))
-    paint: Any = {"expr": f"{light} > {dark} ? '{LIGHT_TEXT}' : '{DARK_TEXT}'"}
-    shown = {"expr": f"{cell} < {NARROW} ? 0 : 1"}
-    layers = [
-        base.mark_rect(cornerRadius=2, stroke=None).encode(fill=alt.Fill("shade:Q", scale=scale, legend=legend)),
-        base.transform_filter("datum.marked")
-        .mark_text(fontSize=11, opacity=shown, color=paint, fontWeight="bold")
-        .encode(text="text:N"),
-    ]
-    return bare_spec(alt.layer(*layers).properties(width="container", height=ROW * len(order)))
-
-
-def _shade_ratio(row: Row, reach: float) -> float:
-    """From -1 to 1; a cell that is not marked is 0, whatever its value."""
-    if not row["marked"]:
-        return 0
-    size = math.log(row["value"])
-    return math.copysign(LEAST_MARKED + (1 - LEAST_MARKED) * abs(size) / reach, size)
+def ratio_heat(rows: Sequence[Row], *, across: str, down: str, columns: Sequence[str], order: Sequence[str]) -> HeatMap:
+    """Cells of ratios: neither more nor less is better, and cells that are not marked are empty."""
+    shown = [row if row["marked"] else row | {"text": ""} for row in rows]
+    return HeatMap(shown, across, down, dict.fromkeys(columns, 0), order)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,13 +11,13 @@ from geobias.models.scorer import ModelIdentity
 from geobias.report.declarations import get_value
 from geobias.report.findings import Finding, with_role
 from geobias.report.model_findings import Family
-from geobias.report.page.blocks import Chart, MapCountry, MapMeasure, Row, WorldMap
+from geobias.report.page.blocks import Chart, MapMeasure, Row, WorldMap
 from geobias.report.page.charts import dots
+from geobias.report.page.svg import Picture
+from geobias.report.page.swarm import Swarm
 from geobias.report.tables import listed, signed
-from geobias.world.countries import load_countries
 
-SHOWN_EACH_WAY = 12
-COLOURS = {1: "orange is lower", -1: "orange is higher", 0: "green is higher, purple lower"}
+MOST_LINES = 24  # of more places all are one swarm of dots
 
 
 def make_effect_chart(
@@ -54,15 +54,19 @@ def make_effect_chart(
         | {name: get_value(effect, path) for name, path in more.items()}
         for effect in family.by_value
     ]
-    if len(rows) > 2 * SHOWN_EACH_WAY:
-        reading += f" The {SHOWN_EACH_WAY} highest and the {SHOWN_EACH_WAY} lowest of {len(rows):,}."
-        rows = [*rows[:SHOWN_EACH_WAY], *rows[-SHOWN_EACH_WAY:]]
-    spec = dots(
-        rows, label="place", title=axis, order=[row["place"] for row in rows], valence=family.valence, floor=floor
-    )
-    return Chart(
-        block_id, title, reading, f"Places by {axis}. {describe_ends(rows, 'place', places, unit)}", spec, rows
-    )
+    reading = " ".join([reading, "Filled: distinguishable. Hollow: not.", *_say_mirrors(family)])
+    order = [row["place"] for row in rows]
+    picture: Picture = dots(rows, label="place", title=axis, order=order, valence=family.valence, floor=floor)
+    if len(rows) > MOST_LINES:
+        picture = Swarm(rows, "place", axis, family.valence)
+    alt = f"Places by {axis}. {describe_ends(rows, 'place', places, unit)}"
+    return Chart(block_id, title, reading, alt, picture, rows)
+
+
+def _say_mirrors(family: Family[Any]) -> Iterator[str]:
+    """Why places beyond their interval have no colour."""
+    for place in dict.fromkeys(effect.mirrors for effect in family.effects if effect.mirrors):
+        yield f"{place} is part of the mean, and moves all others the other way: they may only mirror it."
 
 
 def make_effect_map(
@@ -74,31 +78,20 @@ def make_effect_map(
     legend: str,
     readings: Mapping[str, str],
     baseline: str,
-    fact: Callable[[Family[Any], Any], str],
 ) -> WorldMap:
-    """The world map: a measure for each model (its title and how to read it by the model's name), and a fact of each.
+    """The world map: a measure for each model (its title and how to read it by the model's name).
 
     `baseline` is what the test compares a country with.
     """
-    shapes = load_countries()
-    countries = {
-        effects[0].code: MapCountry(
-            effects[0].place,
-            shapes[effects[0].code].continent_name if effects[0].code in shapes else "",  # such as a former state
-            facts=[fact(family, effect) for family, effect in zip(families, effects, strict=True)],
-        )
-        for effects in zip(*(family.effects for family in families), strict=True)
-    }
     return WorldMap(
         block_id,
         title,
-        "Choose a model. Click a country, or find it by name, for its interval and its numbers.",
-        "A world map whose countries are coloured by the chosen model's numbers; the ranking next to it has the same.",
+        "A world map: countries that are distinguishable have the colour of their direction.",
         [
             MapMeasure(
                 measures[family.model.name],
                 legend,
-                f"{readings[family.model.name]}; {COLOURS[family.valence.sign]}.",
+                f"{readings[family.model.name]}.",
                 {effect.code: effect.estimate for effect in family.effects},
                 baseline=baseline,
                 centre=0,
@@ -107,7 +100,7 @@ def make_effect_map(
             )
             for family in families
         ],
-        countries,
+        {effect.code: effect.place for family in families for effect in family.effects},
     )
 
 

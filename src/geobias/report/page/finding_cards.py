@@ -1,26 +1,111 @@
-"""Findings on the page: in groups, with their numbers in words, and their texts."""
+"""The cards of a page: each test with its question, its answer, its size and certainty, one text and its pictures."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from geobias.report.findings import ExampleText, Finding, Role, format_p, with_role
-from geobias.report.page.blocks import Example, Part
-
-ROLE_TITLES: Final[dict[Role, str]] = {
-    "overall": "Overall",
-    "detail": "What stands out",
-    "caution": "Cautions: what may be an artefact",
-}
-MOST_PRINTED: Final[dict[Role, int]] = {"overall": 10, "detail": 5, "caution": 4}  # so that they fill one page
-
+from geobias.report.findings import ExampleText, Finding, with_role
+from geobias.report.headlines import rank_answers
+from geobias.report.page.blocks import Block, CardText, Chart, Choice, Example, Part, Section, WorldMap
+from geobias.report.page.world_map import MapPicture, list_map_rows
 
 QUOTED = re.compile(r"(?<!\w)&#39;.+?&#39;(?!\w)")  # in HTML: not the apostrophe of a name
+
+
+@dataclass(frozen=True)
+class Card:
+    """One test of one model."""
+
+    id: str
+    finding: Finding
+    question: str
+    charts: Sequence[Chart]
+    related: Sequence[Finding]
+    """What stands out besides, and what may be an artefact."""
+
+
+def make_cards(findings: Sequence[Finding], section: Section) -> list[Card]:
+    """A card for each answer of a run, with the pictures that its section names for it."""
+    cards = []
+    for n, answer in enumerate(with_role(findings, "overall")):
+        others = [each for each in findings if each.role != "overall" and each.model == answer.model]
+        related = [each for each in others if each.measure in (None, answer.measure)]
+        question = _find_text(section, answer).question
+        cards.append(Card(f"{section.id}-test-{n}", answer, question, list(_find_charts(section, answer)), related))
+    return cards
+
+
+def sort_cards(cards: Sequence[Card]) -> list[Card]:
+    """The test that leads first; a picture that several share is on the first of their cards."""
+    order = [id(answer) for answer in rank_answers(card.finding for card in cards)]
+    shown: set[str] = set()
+    several = []
+    for card in sorted(cards, key=lambda card: order.index(id(card.finding))):
+        several.append(replace(card, charts=[chart for chart in card.charts if chart.id not in shown]))
+        shown |= {chart.id for chart in card.charts}
+    return several
+
+
+def _find_text(section: Section, answer: Finding) -> CardText:
+    default = section.cards.get("", CardText(answer.question))
+    return section.cards.get(answer.measure or "", default)
+
+
+def _find_charts(section: Section, answer: Finding) -> Iterator[Chart]:
+    """The charts of the blocks that the audit names for this answer; by default its first chart of this model."""
+    names = _find_text(section, answer).blocks
+    charts = [
+        (block.id, name, option)
+        for block in section.blocks
+        for name, option in (block.options.items() if isinstance(block, Choice) else [("", block)])
+        if isinstance(option, Chart) and (names or name in ("", answer.model, answer.measure))
+    ]
+    if not names:
+        yield from [chart for *_, chart in charts][:1]
+        return
+    for name in names:
+        of_block = [(key, chart) for block_id, key, chart in charts if block_id.startswith(f"{section.id}-{name}")]
+        own = [chart for key, chart in of_block if key in (answer.model, answer.measure)]
+        yield from (own or [chart for _, chart in of_block])[:1]
+
+
+def leave_out(section: Section, charts: Sequence[Chart]) -> Section:
+    """The section without charts that are shown elsewhere."""
+    shown = {chart.id for chart in charts}
+    blocks: list[Block] = []
+    for block in section.blocks:
+        if isinstance(block, Choice):
+            options = {name: option for name, option in block.options.items() if option.id not in shown}
+            blocks += [replace(block, options=options)] if options else []
+        elif block.id not in shown:
+            blocks.append(block)
+    return replace(section, blocks=blocks)
+
+
+def draw_maps(section: Section) -> Section:
+    """The section with a chart for each measure of a map."""
+    return replace(section, blocks=[_draw_map(each) if isinstance(each, WorldMap) else each for each in section.blocks])
+
+
+def _draw_map(block: WorldMap) -> Chart | Choice:
+    charts = {
+        measure.model or measure.title: Chart(
+            f"{block.id}-{k}",
+            measure.title,
+            f"{measure.reading} {block.caution}".strip(),
+            block.alt,
+            MapPicture(measure, block.names),
+            list_map_rows(measure, block.names),
+        )
+        for k, measure in enumerate(block.measures)
+    }
+    if len(charts) == 1:
+        return replace(next(iter(charts.values())), id=block.id)
+    return Choice(block.id, "Map", charts)
 
 
 def mark_names(text: str, names: Sequence[str | None], mark: str, original_names: Sequence[str] = ()) -> list[Part]:
@@ -51,62 +136,6 @@ def hide_quoted_words(html: Markup) -> Markup:
     return Markup(QUOTED.sub(hidden, str(html)))
 
 
-@dataclass(frozen=True)
-class FindingGroup:
-    """Findings of one audit. What all of them have in common is said once."""
-
-    audit: str
-    findings: Sequence[Finding]
-
-    @property
-    def question(self) -> str | None:
-        return _common([finding.question for finding in self.findings])
-
-    @property
-    def limit(self) -> str | None:
-        return _common([finding.limit for finding in self.findings])
-
-    @property
-    def next_step(self) -> str | None:
-        return _common([finding.next_step for finding in self.findings])
-
-
-def group_findings(findings: Sequence[Finding]) -> dict[Role, list[FindingGroup]]:
-    """By role, then by audit in the order in which they come; roles without findings are left out."""
-    groups = {role: list(_group_by_audit(with_role(findings, role))) for role in ROLE_TITLES}
-    return {role: each for role, each in groups.items() if each}
-
-
-def _group_by_audit(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
-    for audit in dict.fromkeys(finding.audit for finding in findings):
-        yield FindingGroup(audit, [finding for finding in findings if finding.audit == audit])
-
-
-def _common(texts: Sequence[str]) -> str | None:
-    return texts[0] if len(texts) > 1 and len(set(texts)) == 1 else None
-
-
-def describe_numbers(finding: Finding) -> str:
-    """Size, interval and p-value in a line; empty where there are none."""
-    parts = []
-    if finding.size is not None:
-        parts.append(f"{describe_size(finding)}{_in_parentheses(describe_interval(finding))}")
-    if finding.p_adjusted is not None:
-        parts.append(format_p(finding.p_adjusted))
-    return " · ".join(parts)
-
-
-def describe_size(finding: Finding) -> str:
-    return "" if finding.size is None else f"{_number(finding.size.value)} {finding.size.unit}"
-
-
-def describe_interval(finding: Finding) -> str:
-    size = finding.size
-    if size is None or size.low is None or size.high is None:
-        return ""
-    return f"95 % interval {_number(size.low)} to {_number(size.high)}"
-
-
 def show_example(example: ExampleText, finding: Finding) -> Example:
     """An example with its names marked, as the page shows real texts."""
     return Example(
@@ -116,12 +145,3 @@ def show_example(example: ExampleText, finding: Finding) -> Example:
         [{"label": example.label, "before": example.before, "after": example.after}],
         "control" if finding.audit == "downstream" else "original",
     )
-
-
-def _in_parentheses(text: str) -> str:
-    return f" ({text})" if text else ""
-
-
-def _number(value: float) -> str:
-    """Three significant digits, with a minus sign and not a hyphen."""
-    return f"{value:.3g}".replace("-", "−")

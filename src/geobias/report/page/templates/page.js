@@ -1,139 +1,123 @@
 "use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const root = document.documentElement;
   const find = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-  const make = (name, text, parent) => {
-    const element = document.createElement(name);
-    if (text !== undefined) element.textContent = text;
-    if (parent) parent.append(element);
-    return element;
-  };
-  const copy = (value) => JSON.parse(JSON.stringify(value));
-  const areHidden = () => find("#hide-texts").checked;
-  const views = new Map();
+  const root = document.documentElement, data = JSON.parse(find("#data").textContent);
 
-  async function embed(element, spec) {
-    views.get(element)?.finalize();
-    const config = copy(data.themes[root.dataset.theme]);
-    config.axis.labelLimit = Math.min(config.axis.labelLimit, innerWidth / 3); // names leave room for what they name
-    const options = { actions: false, renderer: "svg", config, tooltip: { theme: root.dataset.theme } };
-    const result = await vegaEmbed(element, copy(spec), options);
-    views.set(element, { spec, finalize: () => result.finalize() });
-    return result.view;
+  // Light or dark, texts shown or hidden, printing, and quotes
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  function setTheme(isDark) {
+    root.dataset.theme = isDark ? "dark" : "light";
+    find("#theme").textContent = isDark ? "Light page" : "Dark page";
   }
+  setTheme(dark.matches);
+  dark.addEventListener("change", (event) => setTheme(event.matches));
+  find("#theme").addEventListener("click", () => setTheme(root.dataset.theme !== "dark"));
+  find("#hide-texts").addEventListener("change", (event) => document.body.classList.toggle("texts-hidden", event.target.checked));
+  find("#print").addEventListener("click", () => print());
+  for (const button of all("[data-copy]")) button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+    } catch { // pages from a disk may not write to the clipboard
+      const area = document.createElement("textarea");
+      area.value = button.dataset.copy;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    button.textContent = "Copied, with its limits";
+  });
 
-  // Charts
+  // Choices: the same model in all of them
 
-  const drawChart = (element) => embed(element, data.charts[element.dataset.chart].spec);
-  const isShown = (element) => !element.closest("[hidden]");
-  const drawCharts = () => Promise.all(all("[data-chart]").filter(isShown).map(drawChart));
-
-  // The world map (map.js), which follows the choice of a model
-
-  const worlds = createWorlds({ data, embed, areHidden });
-
-  // Choices: of some charts by their own control, of those by model with one control for the whole page
-
-  function showOption(choice, name) {
-    const figures = all("figure", choice);
-    for (const figure of figures) figure.hidden = figure.dataset.option !== name;
-    const absent = find(".absent", choice);
-    if (absent) absent.hidden = figures.some((figure) => !figure.hidden);
-    return root.dataset.theme ? Promise.all(all("[data-chart]", choice).filter(isShown).map(drawChart)) : undefined; // the first time all are drawn
+  function choose(name, value) {
+    const choice = document.getElementById(name);
+    for (const part of choice.children) if (part.dataset.option !== undefined) part.hidden = part.dataset.option !== value;
   }
-
-  const modelInputs = all(".models input"), modelChoices = all("[data-by=model]");
-
-  function showModel(name) {
-    for (const input of modelInputs) if (input.value === name) input.checked = true;
-    document.dispatchEvent(new CustomEvent("modelchange", { detail: name }));
-    return Promise.all(modelChoices.map((choice) => showOption(choice, name)));
-  }
-
-  function readHash() {
-    const name = new URLSearchParams(location.hash.slice(1)).get("model");
-    if (modelInputs.some((input) => input.value === name)) showModel(name);
-  }
-
-  for (const choice of all("[data-by=itself]")) {
-    choice.addEventListener("change", (event) => { if (event.target.name === choice.id) showOption(choice, event.target.value); });
-    showOption(choice, find("figure", choice).dataset.option);
-  }
-  for (const input of modelInputs) {
-    input.addEventListener("change", async () => {
-      history.replaceState(null, "", `#model=${encodeURIComponent(input.value)}`);
-      // Charts above may have another height: what is being read stays where it is.
-      const bar = input.closest(".models").getBoundingClientRect().bottom;
-      const topOf = (choice) => choice.getBoundingClientRect().top, reading = modelChoices.find((choice) => choice.getBoundingClientRect().bottom > bar);
-      const top = reading && topOf(reading);
-      await showModel(input.value);
-      if (reading) scrollBy({ top: topOf(reading) - top, behavior: "instant" });
+  for (const field of all("fieldset.chooser")) {
+    const inputs = all("input", field);
+    choose(inputs[0].name, inputs[0].value);
+    field.addEventListener("change", (event) => {
+      for (const other of all("fieldset.chooser input")) if (other.value === event.target.value) { other.checked = true; choose(other.name, other.value); }
     });
   }
-  if (modelInputs.length) showModel(modelInputs[0].value);
-  readHash();
-  addEventListener("hashchange", readHash);
 
-  // Downloads
+  // A link to what is folded opens it
 
-  const IMAGE_WIDTH = 720;
+  function unfold() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+    if (target) target.scrollIntoView();
+  }
+  addEventListener("hashchange", unfold);
+  unfold();
 
-  function save(name, content, type) {
-    const link = make("a");
-    link.href = URL.createObjectURL(new Blob([content], { type }));
+  // Pictures as files: the widest form, in light colours, with the headline above the picture it belongs to
+
+  const MARGIN = 28;
+  function copyPicture(figure) {
+    const svg = find("svg", figure).cloneNode(true), [, , width, tall] = svg.getAttribute("viewBox").split(" ").map(Number), claim = find(".claim", svg);
+    let height = tall;
+    if (claim) {
+      claim.removeAttribute("visibility");
+      find(".all", svg).setAttribute("transform", `translate(0,${claim.dataset.height})`);
+      height += Number(claim.dataset.height);
+    }
+    return finish(svg, -MARGIN, width + 2 * MARGIN, height + 2 * MARGIN);
+  }
+
+  function finish(svg, start, width, height) {
+    // By itself: with its outlines and its style, on paper.
+    for (const use of all("use", svg)) {
+      const path = document.getElementById(use.getAttribute("href").slice(1)).cloneNode();
+      path.removeAttribute("id");
+      path.setAttribute("class", use.getAttribute("class"));
+      use.replaceWith(path);
+    }
+    const values = { class: "picture", xmlns: "http://www.w3.org/2000/svg", viewBox: [start, start, width, height].join(" "), width, height };
+    for (const [name, value] of Object.entries(values)) svg.setAttribute(name, value);
+    svg.removeAttribute("style");
+    svg.insertAdjacentHTML("afterbegin", `<style>${find("#figure-style").textContent}</style><rect x="${start}" y="${start}" width="100%" height="100%" fill="#fffefb"/>`);
+    return [new XMLSerializer().serializeToString(svg), width, height];
+  }
+
+  function drawPng([text, width, height], scale = 2) {
+    return new Promise((resolve, reject) => {
+      const image = new Image();
+      image.onerror = reject;
+      image.onload = () => {
+        const canvas = document.createElement("canvas"), context = canvas.getContext("2d");
+        [canvas.width, canvas.height] = [scale * width, scale * height];
+        context.scale(scale, scale);
+        context.drawImage(image, 0, 0, width, height);
+        canvas.toBlob(resolve);
+      };
+      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+    });
+  }
+
+  function save(name, content) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(content);
     link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  async function draw(id) {
-    // What the chart shows now, with its title, on white: also where the page is dark or narrow.
-    const figure = document.getElementById(id), element = find("[data-chart]", figure);
-    const spec = copy(views.get(element).spec);
-    if (spec.width === "container") spec.width = IMAGE_WIDTH;
-    const config = { ...copy(data.themes.light), background: "white" };
-    const title = { text: find("h3", figure).textContent, anchor: "start" };
-    const result = await vegaEmbed(make("div"), { padding: 12, ...spec, title }, { actions: false, renderer: "svg", config });
-    const image = { svg: await result.view.toSVG(), png: await result.view.toCanvas(2) };
-    result.finalize();
-    return image;
-  }
-
-  const download = {
-    csv: async (id) => save(`${id}.csv`, data.charts[id].csv, "text/csv"),
-    svg: async (id) => save(`${id}.svg`, (await draw(id)).svg, "image/svg+xml"),
-    png: async (id) => (await draw(id)).png.toBlob((content) => save(`${id}.png`, content, "image/png")),
+  const files = {
+    csv: (figure) => new Blob([data.csv[figure.id]], { type: "text/csv" }),
+    svg: (figure) => new Blob([copyPicture(figure)[0]], { type: "image/svg+xml" }),
+    png: (figure) => drawPng(copyPicture(figure)),
   };
-
-  for (const button of all("[data-csv]")) button.addEventListener("click", () => download.csv(button.dataset.csv));
-  for (const button of all("[data-download]")) button.addEventListener("click", () => download[button.dataset.download](button.dataset.of));
-
-  // Light or dark, texts shown or hidden, and the page's width
-
-  const drawAll = () => Promise.all([drawCharts(), ...worlds.map((world) => world.draw())]);
-
-  function setTheme(theme) {
-    root.dataset.theme = theme;
-    find("#theme").textContent = theme === "dark" ? "Light page" : "Dark page";
-    return drawAll();
-  }
-
-  find("#theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
-  find("#hide-texts").addEventListener("change", (event) => {
-    document.body.classList.toggle("texts-hidden", event.target.checked);
-    worlds.forEach((world) => world.describe());
-    if (!event.target.checked) drawCharts(); // what was hidden had no width
+  for (const button of all("[data-download]")) button.addEventListener("click", async () => {
+    const figure = button.closest("figure"), kind = button.dataset.download;
+    save(`${figure.id}.${kind}`, await files[kind](figure));
   });
-  const prefersDark = matchMedia("(prefers-color-scheme: dark)");
-  prefersDark.addEventListener("change", (event) => setTheme(event.matches ? "dark" : "light"));
-  let width = innerWidth, waiting;
-  addEventListener("resize", () => {
-    if (innerWidth === width) return;
-    width = innerWidth;
-    clearTimeout(waiting);
-    waiting = setTimeout(() => worlds.forEach((world) => world.draw()), 150);
+  find("#save-social")?.addEventListener("click", async () => {
+    const card = finish(find("#social svg").cloneNode(true), 0, 1200, 630);
+    save("card.png", await drawPng(card, 1));
   });
-  setTheme(prefersDark.matches ? "dark" : "light").then(() => { root.dataset.drawn = "yes"; }, () => { root.classList.remove("js"); }); // still pictures
+  root.dataset.drawn = "yes";
 })();
