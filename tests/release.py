@@ -1,6 +1,6 @@
 """Install built files into empty environments of this Python and run a smoke audit in each.
 
-    python3.14 tests/release.py dist/geobias-0.1.0-py3-none-any.whl dist/geobias-0.1.0.tar.gz
+    python3.14 tests/release.py dist/geobias-0.2.0-py3-none-any.whl dist/geobias-0.2.0.tar.gz
 
 `make test-release` builds the files and does this for every Python in PYTHONS. Versions are those that pip chooses for
 a user: set PIP_CONSTRAINT to fix some. No package but those that geobias needs is there.
@@ -40,7 +40,7 @@ def check_file(file: Path) -> None:
         geobias = binaries / "geobias"
         version = file.name.removesuffix(".tar.gz").split("-")[1]
         assert run(folder, geobias, "--version").split()[-1] == version
-        assert "research use" in run(folder, geobias, "explain", "models")
+        assert "CC BY-SA 4.0" in run(folder, geobias, "explain", "models")
         for audit in AUDITS:
             name = audit.split()[0]
             run(folder, geobias, *audit.split(), "--out", name)

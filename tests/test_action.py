@@ -124,7 +124,7 @@ def test_only_an_own_comment_is_replaced(tmp_path: Path, author: str, call: str)
 
 
 @posix_only
-@pytest.mark.parametrize(("install", "more"), [("", []), ("geobias[sklearn]", ["geobias[sklearn]"])])
+@pytest.mark.parametrize(("install", "more"), [("", []), ("skops", ["skops"])])
 def test_the_version_of_the_action_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, install: str, more: list[str]
 ) -> None:

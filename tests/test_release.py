@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import tomllib
 from pathlib import Path
 
 import yaml
+from hatchling.builders.wheel import WheelBuilder
 from packaging.licenses import canonicalize_license_expression
 
-from tests.conftest import Run
+import geobias
 
 PROJECT = Path(__file__).parents[1]
 METADATA = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -55,11 +57,39 @@ def test_the_container_does_not_run_as_root() -> None:
 def test_every_extra_is_documented() -> None:
     page = (PROJECT / "docs/how-to/install.md").read_text(encoding="utf-8")
     extras = set(METADATA["optional-dependencies"]) - {"dev", "recipes", "bench", "bench-llama"}
-    assert set(re.findall(r"^\| `geobias\[([\w-]+)\]` \|", page, re.MULTILINE)) == extras
+    assert set(re.findall(r"^\| `\.\[([\w-]+)\]` \|", page, re.MULTILINE)) == extras
 
 
-def test_the_weights_for_research_are_named(run: Run) -> None:
-    code, out, _ = run("explain", "models")
-    text = " ".join(out.split())
-    assert code == 0 and "not commercially and not in a product (LICENSE-DATA.md)" in text
-    assert text.count("research use") == 4  # one for each tweet classifier
+def test_every_file_that_ships_has_its_licence_told_once() -> None:
+    """Files that are no code: LICENSE-DATA.md has one row for each, and the expression has the licences of all rows."""
+    builder = WheelBuilder(str(PROJECT))
+    shipped = {file.distribution_path.removeprefix("geobias/") for file in builder.recurse_included_files()}
+    shipped = {name for name in shipped if not name.endswith((".py", ".pyc"))}
+    lines = (PROJECT / "LICENSE-DATA.md").read_text(encoding="utf-8").splitlines()
+    rows = [line.split(" | ") for line in lines if line.startswith("| `")]
+    named = [{name for path in re.findall("`(.+?)`", row[0]) for name in fnmatch.filter(shipped, path)} for row in rows]
+    assert sorted(name for names in named for name in names) == sorted(shipped)
+    assert all(fnmatch.filter(shipped, path) for row in rows for path in re.findall("`(.+?)`", row[0]))
+    licences = {licence for row in rows if not row[3].startswith("none needed: ") for licence in row[3].split(" AND ")}
+    assert licences == set(METADATA["license"].split(" AND ")) and not any("LicenseRef" in each for each in licences)
+
+
+def test_addresses_are_one_constant_until_the_owner_sets_them() -> None:
+    """And while they are, nothing is published and nobody is told to install geobias from a package index."""
+    address, email = METADATA["urls"]["Repository"], METADATA["authors"][0]["email"]
+    citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
+    security = (PROJECT / "SECURITY.md").read_text(encoding="utf-8")
+    assert citation["repository-code"] == address and email in security
+    assert address.endswith(email.split("@")[1])
+    if address.endswith(".invalid"):
+        assert "geobias.invalid" in (PROJECT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+        index = re.compile(r"(?:pip3?|pipx|tool) install (?:-\S+ )*['\"]?geobias|uvx geobias|pipx run|from 'geobias")
+        pages = [PROJECT / "action.yml", *PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*"), *PROJECT.glob("src/**/*")]
+        for page in (page for page in pages if page.suffix in (".md", ".ipynb", ".py", ".yml")):
+            assert not index.search(page.read_text(encoding="utf-8")), page
+
+
+def test_the_newest_entry_of_the_changelog_is_dated_and_of_this_version() -> None:
+    text = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+    entry = re.search(r"^## (\S+) \((.+)\)$", text, re.MULTILINE)
+    assert entry and entry[1] == geobias.__version__ and re.fullmatch(r"\d{4}-\d\d-\d\d", entry[2])

@@ -1,296 +1,309 @@
-"""Train the embedded tweet classifiers: sentiment, emotion, hate and offensive language, in one small model.
+"""Train the bundled classifiers: sentiment, emotion, offensive language and hate, four heads on one encoder.
 
-    python -m recipes.classifiers.train ../shared build lm student
+    python -m recipes.classifiers.train build/classifiers OUT
 
-reads TweetEval and the other tweets in `../shared`, one piece of the encoded encyclopedia in `build` and
-the masked language model `lm`, and writes `student`: a plain BertForSequenceClassification whose eleven
-logits are the labels of the four tasks side by side ("sentiment:negative", ...); the softmax is taken within
-a task's block. About ten minutes on one H200.
+reads what prepare.py wrote and the bundled language model. Minutes on one H200; needs torch and transformers only.
 
-1. Adapt: the language model goes on with masked tokens, now mostly those of tweets.
-2. Teach: for each task several models are fine-tuned from it, with different seeds, and vote. Those for hate
-   are kept from learning keywords only (shortcut.py).
-3. Distil: one student with four heads learns what the teachers say about every training tweet of every task.
-4. Calibrate: one number a task shifts the student's decisions between frequent and rare labels; it is folded
-   into the bias of the head.
+1. Adapt: the language model learns to fill gaps in the training texts.
+2. Teach: several models are fine-tuned from it for all four tasks at once, each text for the tasks it has a label in.
+3. Distil: one smaller model learns what the teachers say together about every training text, in every task.
+4. Shift: one number a task moves its decisions between rare and frequent labels, and is folded into the bias.
 
-All choices are made on validation tweets. Test tweets are read only to drop them from what is trained on.
+Settings, epochs and shifts were chosen on the dev part. OUT receives `encoder/` with the encoder, a folder with the
+head of each task, and `answers.npz`: what the classifiers, as they ship, say about the dev and test parts and
+outside.npz.
 """
+
+from __future__ import annotations
 
 import argparse
 import json
 import multiprocessing
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from safetensors.torch import save_file
 from torch import Tensor
-from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
+from transformers import AutoModelForSequenceClassification, BertConfig, BertForMaskedLM, BertForSequenceClassification
 
-from recipes.classifiers.finetune import classifier_from, descend, logits_of, pad
-from recipes.classifiers.tweet_data import Data, read_data
-from recipes.classifiers.tweets import LABEL_NAMES, LABELS, block, score, tweet_tokenizer
-from recipes.lm.corpus import STARTS_ARTICLE, STARTS_SENTENCE, Masker, Stream
-from recipes.lm.pretrain import Schedule, save, train
+from recipes.classifiers.encoded import LABELS, LM, Encoded, load
+from recipes.classifiers.scores import best_shift, shift_direction
 
-EPOCHS = {"sentiment": 3, "emotion": 8, "hate": 4, "offensive": 4}
-RATE = {"sentiment": 2e-4, "emotion": 2e-4, "hate": 1e-4, "offensive": 2e-4}  # hate collapses at more
-BATCH = {"sentiment": 64, "emotion": 32, "hate": 32, "offensive": 32}
-SEEDS = {"sentiment": 4, "emotion": 4, "hate": 3, "offensive": 4}
-SHORTCUT_STRENGTHS = (0.0, 0.5, 1.0)  # how much of the bag of words stands beside a hate teacher
-STUDENT = "student"
-STUDENT_LAYERS = 8  # the language model's last layer is about single tokens: the student goes without it
-STUDENT_EPOCHS = 7
-STUDENT_BATCH = 128
-STUDENT_SEEDS = 2
+ADAPTATION_EPOCHS, ADAPTATION_RATE, ADAPTATION_BATCH, MASKED = 15, 5e-4, 256, 0.2
+TEACHER_EPOCHS, TEACHER_RATES, TEACHER_LAYERS = 5, (1e-4, 1e-4, 2e-4, 2e-4, 4e-4, 4e-4), 9
+STUDENT_EPOCHS, STUDENT_RATE, STUDENT_LAYERS = 8, 4e-4, 8  # the last layer is about single tokens
+BATCH = 128
 TEMPERATURE = 2.0
-OWN_TASK_WEIGHT = 3.0  # a tweet counts more for the task it was labelled for
-ADAPTATION = Schedule(0, rows=512, single_rows=0.75, learning_rate=1e-3, masked_shares=(0.25, 0.20, 0.15))
-SHIFTS = np.linspace(-2, 2, 41)
+OWN_TASK_WEIGHT = 2.0  # of a text that has a label in the task, when the student learns
+MASK, FIRST_WORD = 4, 5  # numbers in the vocabulary
+WIDTHS = [len(names) for names in LABELS.values()]
+BLOCKS = dict(
+    zip(LABELS, (slice(end - width, end) for width, end in zip(WIDTHS, np.cumsum(WIDTHS), strict=True)), strict=True)
+)
 
 
-class TweetCorpus:
-    """Rows of single tweets, and rows of the encyclopedia lest the tweets be learned by heart."""
-
-    single_held_out = True
-
-    def __init__(self, tweets: Stream, encyclopedia: Stream, held_out: Stream, device: torch.device):
-        self.single, self.running, self.held_out, self.device = tweets, encyclopedia, held_out, device
-
-    def refresh(self) -> bool:
-        """Nothing arrives later."""
-        return False
+def pad(ids: list[np.ndarray], device: torch.device) -> dict[str, Tensor]:
+    """Return a padded batch and its attention mask."""
+    padded = torch.zeros(len(ids), -(-max(map(len, ids)) // 8) * 8, dtype=torch.long)
+    for row, tokens in enumerate(ids):
+        padded[row, : len(tokens)] = torch.from_numpy(tokens)
+    padded = padded.to(device)
+    return {"input_ids": padded, "attention_mask": (padded != 0).long()}
 
 
-def as_stream(ids: list[list[int]], device: torch.device) -> Stream:
-    """Turn tweets with [CLS] and [SEP] into a stream in which each is an article of its own."""
-    tweets = [np.array(tweet[1:-1], dtype=np.uint16) for tweet in ids if len(tweet) > 2]
-    for tweet in tweets:
-        tweet[0] |= STARTS_SENTENCE | STARTS_ARTICLE
-    return Stream(np.concatenate(tweets), device)
+@torch.no_grad()
+def logits_of(model: BertForSequenceClassification, ids: list[np.ndarray], batch: int = 512) -> np.ndarray:
+    """Return the logits of texts without dropout; texts of similar length go together, to save padding."""
+    model.eval()
+    order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
+    out = torch.zeros(len(ids), model.config.num_labels)
+    for start in range(0, len(ids), batch):
+        rows = order[start : start + batch]
+        out[rows] = model(**pad([ids[row] for row in rows], model.device)).logits.float().cpu()
+    model.train()
+    return out.numpy()
 
 
-def adapt(
-    lm: Path, build: Path, tweets: list[list[int]], data: Data, seconds: float, device: torch.device
-) -> dict[str, Tensor]:
-    """Go on training the language model on tweets; return its weights."""
-    model = BertForMaskedLM.from_pretrained(lm, dtype=torch.float32).to(device)
-    vocabulary = json.loads((lm / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
-    piece = np.fromfile(sorted((build / "pieces").glob("*.bin"))[0], dtype=np.uint16)
-    held_out = as_stream([tweet for ids in data.val_ids.values() for tweet in ids], device)
-    corpus = TweetCorpus(as_stream(tweets, device), Stream(piece, device), held_out, device)
-    print(f"adapting on {len(tweets):,} tweets, {len(corpus.single.marked):,} tokens", flush=True)
-    schedule = replace(ADAPTATION, seconds=seconds)
-    train(model, corpus, Masker(vocabulary, device), schedule, compiled=device.type == "cuda")
+def descend(
+    model: torch.nn.Module,
+    loss_of: Callable[[np.ndarray], Tensor],
+    count: int,
+    batch: int,
+    epochs: int,
+    learning_rate: float,
+    seed: int,
+    after_epoch: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Train with AdamW, warm-up and linear decay on the losses of batches of rows."""
+    device = next(model.parameters()).device
+    steps = epochs * -(-count // batch)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=device.type == "cuda"
+    )
+    rate = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / (0.1 * steps), (steps - step) / (0.9 * steps))
+    )
+    shuffle = np.random.default_rng(seed)
+    model.train()
+    for epoch in range(epochs):
+        order = shuffle.permutation(count)
+        for start in range(0, count, batch):
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                loss = loss_of(order[start : start + batch])
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            rate.step()
+        after_epoch(epoch + 1)
+
+
+def adapt(texts: Encoded, device: torch.device, seed: int = 0) -> dict[str, Tensor]:
+    """Continue the language model's training on the texts; return its weights."""
+    torch.manual_seed(seed)
+    model = BertForMaskedLM.from_pretrained(LM, dtype=torch.float32).to(device)
+
+    def loss_of(rows: np.ndarray) -> Tensor:
+        batch = pad([texts.tokens[row] for row in rows], device)
+        ids = batch["input_ids"]
+        chance = torch.rand(ids.shape, device=device)
+        is_target = (chance < MASKED) & (ids >= FIRST_WORD)
+        gaps = ids.masked_fill(is_target & (chance < 0.9 * MASKED), MASK)  # one in ten stays as it is
+        labels = ids.masked_fill(~is_target, -100)
+        logits = model(gaps, attention_mask=batch["attention_mask"]).logits
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+    descend(model, loss_of, len(texts.tokens), ADAPTATION_BATCH, ADAPTATION_EPOCHS, ADAPTATION_RATE, seed)
     return {name: weight.cpu() for name, weight in model.state_dict().items()}
 
 
-def robust_score(task: str, data: Data, predicted: np.ndarray) -> float:
-    """Return the score on validation tweets; for hate, on these weighted so that words alone say nothing."""
-    weights = data.hate_val_weights if task == "hate" else None
-    return score(task, data.val_labels[task], predicted, weights)
+def make_classifier(weights: dict[str, Tensor], layers: int, device: torch.device) -> BertForSequenceClassification:
+    """Return a classifier on the first layers of a language model; pooler and heads are new."""
+    model = BertForSequenceClassification(
+        BertConfig.from_pretrained(LM, num_labels=sum(WIDTHS), num_hidden_layers=layers)
+    )
+    missing = model.load_state_dict(weights, strict=False).missing_keys
+    if any("pooler" not in name and "classifier" not in name for name in missing):
+        raise ValueError(f"the language model lacks {missing}")
+    return model.to(device)
 
 
-def validation_score(task: str, data: Data, logits: np.ndarray) -> float:
-    """Return the score on validation tweets; for hate, the mean of the plain and the robust one."""
-    predicted = logits.argmax(1)
-    return (score(task, data.val_labels[task], predicted) + robust_score(task, data, predicted)) / 2
-
-
-def shift_direction(task: str, data: Data) -> np.ndarray:
-    """Return the direction from rare labels to frequent ones, its ends one apart."""
-    frequency = np.log(np.bincount(data.labels[task]) / len(data.labels[task]))
-    return (frequency - frequency.mean()) / max(np.ptp(frequency), 1e-9)
-
-
-def best_shift(task: str, data: Data, logits: np.ndarray) -> tuple[float, float]:
-    """Return how far to shift the decisions, and the score there, smoothed over neighbouring shifts."""
-    direction = shift_direction(task, data)
-    scores = np.array([validation_score(task, data, logits + shift * direction) for shift in SHIFTS])
-    smooth = np.convolve(np.pad(scores, 2, mode="edge"), np.ones(5) / 5, mode="valid")
-    best = max(range(len(SHIFTS)), key=lambda i: (smooth[i], -abs(SHIFTS[i])))
-    return float(SHIFTS[best]), float(smooth[best])
+def make_targets(texts: Encoded, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The labels as probabilities, and how much each text counts in each task: rare labels more, no label nothing."""
+    targets = torch.zeros(len(texts.tokens), sum(WIDTHS))
+    weights = torch.zeros(len(texts.tokens), len(LABELS))
+    for number, (task, labels) in enumerate(texts.labels.items()):
+        rows = np.flatnonzero(labels >= 0)
+        counts = np.bincount(labels[rows], minlength=WIDTHS[number])
+        targets[rows, BLOCKS[task].start + torch.from_numpy(labels[rows])] = 1
+        scale = np.sqrt(len(rows) / (len(counts) * np.maximum(counts, 1)))
+        weights[rows, number] = torch.from_numpy(scale[labels[rows]]).float()
+    return targets.to(device), weights.to(device)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One model to train, in one of several processes that share the GPU."""
+    """A model to train; the same class for teachers and students."""
 
-    task: str  # STUDENT for a student
+    folder: Path
+    texts: str
+    opinions: str  # the file with the teachers' probabilities, "" for a teacher
     seed: int
-    strength: float = 0.0
+    layers: int
+    epochs: int
+    learning_rate: float
 
 
-class Workshop:
-    """What a process needs to train teachers and students."""
+def train_classifier(job: Job) -> dict:
+    """Train one model; return what it says about the dev part and all training texts, and its weights."""
+    torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("high")
+    torch.manual_seed(job.seed)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    texts = load(job.folder / job.texts)
+    train, dev = texts.select(texts.part == "train"), texts.select(texts.part == "dev")
+    model = make_classifier(torch.load(job.folder / "adapted.pt"), job.layers, device)
+    targets, weights = make_targets(train, device)
+    temperature = 1.0
+    if job.opinions:
+        targets = torch.load(job.folder / job.opinions).to(device)
+        weights = 1 + (OWN_TASK_WEIGHT - 1) * (weights > 0)
+        temperature = TEMPERATURE
 
-    def __init__(self, work: Path, lm: Path):
-        torch.set_float32_matmul_precision("high")
-        torch.set_num_threads(1 if torch.cuda.is_available() else 2)
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.work, self.lm = work, lm
-        self.data: Data = torch.load(work / "data.pt", weights_only=False)
-        self.weights = torch.load(work / "adapted.pt")
+    def loss_of(rows: np.ndarray) -> Tensor:
+        logits = model(**pad([train.tokens[row] for row in rows], device)).logits.float() / temperature
+        chosen = torch.from_numpy(rows).to(device)
+        losses = [
+            weights[chosen, number] * F.cross_entropy(logits[:, block], targets[chosen, block], reduction="none")
+            for number, block in enumerate(BLOCKS.values())
+        ]
+        return torch.stack(losses).sum() / len(rows)
 
-    def teach(self, job: Job) -> dict:
-        """Fine-tune one teacher; return what it says about all tweets at its best epoch."""
-        task, data, device = job.task, self.data, self.device
-        torch.manual_seed(job.seed)
-        layers = BertConfig.from_pretrained(self.lm).num_hidden_layers
-        model = classifier_from(self.lm, self.weights, len(LABELS[task]), layers, device)
-        rows, labels = data.rows[task], torch.tensor(data.labels[task], device=device)
-        counts = torch.bincount(labels)
-        rare_first = (len(labels) / (len(counts) * counts)).sqrt()
-        words_say = torch.zeros(len(rows), len(counts), device=device)
-        if job.strength:
-            words_say[:, 1] = job.strength * torch.tensor(data.hate_log_odds, device=device)
+    def after_epoch(epoch: int) -> None:
+        if epoch % 2 and epoch < job.epochs:
+            return
+        scores = score_dev(dev, logits_of(model, dev.tokens))
+        print(
+            f"{job.seed} {job.layers} layers, rate {job.learning_rate}, epoch {epoch} of {job.epochs}: {scores}",
+            flush=True,
+        )
 
-        seen = 0
-
-        def loss_of(batch: np.ndarray) -> Tensor:
-            nonlocal seen
-            seen += len(batch)
-            logits = model(**pad([data.ids[i] for i in rows[batch]], device)).logits
-            hint = words_say[batch] * min(1.0, seen / len(rows))  # grows during the first epoch
-            return F.cross_entropy(logits + hint, labels[batch], weight=rare_first)
-
-        best = {"score": -1.0}
-        for epoch in descend(model, loss_of, len(rows), BATCH[task], EPOCHS[task], job.seed, RATE[task]):
-            val = logits_of(model, data.val_ids[task])
-            shift, value = best_shift(task, data, val)
-            if value > best["score"]:
-                best = {"score": value, "epoch": epoch, "shift": shift, "val": val}
-                best["all"] = logits_of(model, data.ids)
-        print(f"{job}: {best['score']:.1f} at epoch {best['epoch']}, shift {best['shift']:.1f}", flush=True)
-        return best
-
-    def distil(self, job: Job) -> dict:
-        """Train one student on the teachers' opinions of all tweets; return its weights and best shifts."""
-        data, device = self.data, self.device
-        torch.manual_seed(job.seed)
-        model = classifier_from(self.lm, self.weights, len(LABEL_NAMES), STUDENT_LAYERS, device)
-        opinions = torch.load(self.work / "opinions.pt").to(device)
-        weight = torch.ones(len(data.ids), len(LABELS), device=device)
-        for number, task in enumerate(LABELS):
-            weight[data.rows[task], number] = OWN_TASK_WEIGHT
-
-        def loss_of(batch: np.ndarray) -> Tensor:
-            logits = model(**pad([data.ids[i] for i in batch], device)).logits / TEMPERATURE
-            total = logits.new_zeros(len(batch))
-            for number, task in enumerate(LABELS):
-                teacher = (opinions[batch, block(task)] / TEMPERATURE).softmax(1)
-                apart = F.cross_entropy(logits[:, block(task)], teacher, reduction="none")
-                total = total + weight[batch, number] * apart
-            return total.mean()
-
-        for epoch in descend(model, loss_of, len(data.ids), STUDENT_BATCH, STUDENT_EPOCHS, job.seed):
-            val = {task: logits_of(model, data.val_ids[task])[:, block(task)] for task in LABELS}
-            shifts = {task: best_shift(task, data, val[task]) for task in LABELS}
-            figures = ", ".join(f"{task} {value:.1f}" for task, (_, value) in shifts.items())
-            print(f"student {job.seed} epoch {epoch}: {figures}", flush=True)
-        weights = {name: weight.cpu().numpy() for name, weight in model.state_dict().items()}
-        mean = float(np.mean([value for _, value in shifts.values()]))
-        return {"score": mean, "shifts": shifts, "weights": weights}
+    descend(model, loss_of, len(train.tokens), BATCH, job.epochs, job.learning_rate, job.seed, after_epoch)
+    return {
+        "dev": logits_of(model, dev.tokens),
+        "train": logits_of(model, train.tokens) if not job.opinions else None,
+        "weights": {name: weight.cpu().numpy() for name, weight in model.state_dict().items()},
+    }
 
 
-def open_workshop(work: Path, lm: Path) -> None:
-    """Prepare a process for its jobs."""
-    global workshop
-    workshop = Workshop(work, lm)
+def score_dev(dev: Encoded, logits: np.ndarray) -> dict[str, float]:
+    """Macro F1 of each task on the dev part, at its best shift."""
+    return {task: round(best_shift(dev.labels[task], logits[:, block])[1], 1) for task, block in BLOCKS.items()}
 
 
-def do(job: Job) -> dict:
-    """Do a job in the process's workshop."""
-    return workshop.distil(job) if job.task == STUDENT else workshop.teach(job)
+def train_all(jobs: list[Job]) -> list[dict]:
+    """Train models side by side: each is too small to fill a GPU."""
+    processes = min(len(jobs), 8 if torch.cuda.is_available() else 1)
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        return pool.map(train_classifier, jobs, chunksize=1)
 
 
-def do_all(jobs: list[Job], work: Path, lm: Path) -> list[dict]:
-    """Do jobs side by side: each is too small to fill a GPU."""
-    processes = min(len(jobs), 12 if torch.cuda.is_available() else 1)
-    with multiprocessing.get_context("spawn").Pool(processes, open_workshop, (work, lm)) as pool:
-        return pool.map(do, jobs, chunksize=1)
+def mean_opinions(results: list[dict], of: str) -> Tensor:
+    """The geometric mean of the teachers' probabilities, made softer, for each task."""
+    out = []
+    for block in BLOCKS.values():
+        together = np.mean([torch.tensor(result[of][:, block]).log_softmax(1).numpy() for result in results], axis=0)
+        out.append((torch.tensor(together) / TEMPERATURE).softmax(1))
+    return torch.cat(out, 1)
 
 
-def gather_opinions(data: Data, work: Path, lm: Path) -> Tensor:
-    """Train the teachers; return the log-probabilities that those of each task agree on for every tweet."""
-    strengths = {task: SHORTCUT_STRENGTHS if task == "hate" else (0.0,) for task in LABELS}
-    jobs = [Job(task, seed, s) for task in LABELS for s in strengths[task] for seed in range(SEEDS[task])]
-    results = dict(zip(jobs, do_all(jobs, work, lm), strict=True))
-    opinions = np.zeros((len(data.ids), len(LABEL_NAMES)), dtype=np.float32)
+def shift_heads(weights: dict[str, Tensor], dev: Encoded, logits: np.ndarray) -> None:
+    """Fold the best shift of each task into the bias of its head."""
+    for task, block in BLOCKS.items():
+        shift, score = best_shift(dev.labels[task], logits[:, block])
+        print(f"{task}: dev {score:.1f} at shift {shift:.1f}", flush=True)
+        direction = shift_direction(dev.labels[task], WIDTHS[list(BLOCKS).index(task)])
+        weights["classifier.bias"][block] += torch.tensor(shift * direction).float()
+
+
+def write_classifiers(weights: dict[str, Tensor], out: Path, normalizer: str) -> None:
+    """One encoder in half precision for all tasks, and for each a folder with its head and labels."""
+    half = {name: weight.half().contiguous() for name, weight in weights.items()}
+    encoder = {name: weight for name, weight in half.items() if name.startswith("bert.")}
+    (out / "encoder").mkdir(parents=True, exist_ok=True)
+    save_file(encoder, out / "encoder" / "encoder.safetensors", metadata={"format": "pt"})
+    (out / "encoder" / "normalizer.json").write_text(normalizer, encoding="utf-8")
+    for task, labels in LABELS.items():
+        folder = out / task
+        folder.mkdir(exist_ok=True)
+        head = {name: half[name][BLOCKS[task]].clone() for name in ("classifier.weight", "classifier.bias")}
+        save_file(head, folder / "head.safetensors", metadata={"format": "pt"})
+        where = dict.fromkeys(encoder, "../encoder/encoder.safetensors") | dict.fromkeys(head, "head.safetensors")
+        size = sum(tensor.nbytes for tensor in (encoder | head).values())
+        index = json.dumps({"metadata": {"total_size": size}, "weight_map": where}, indent=1)
+        (folder / "model.safetensors.index.json").write_text(index + "\n")
+        config = BertConfig.from_pretrained(LM, num_labels=len(labels), num_hidden_layers=STUDENT_LAYERS)
+        config.architectures = ["BertForSequenceClassification"]
+        config.id2label, config.label2id = dict(enumerate(labels)), {label: i for i, label in enumerate(labels)}
+        config.tokenizer_folder, config.tokenizer_normalizer = "../lm", "../encoder/normalizer.json"
+        config.save_pretrained(folder)
+
+
+def write_answers(folder: Path, out: Path, texts: str, device: torch.device) -> None:
+    """What the classifiers, loaded as users load them, say about the dev and test parts and the outside texts."""
+    encoded, outside = load(folder / texts), load(folder / "outside.npz")
+    answers = {}
     for task in LABELS:
-        teams = {}
-        for strength in strengths[task]:
-            team = [result for job, result in results.items() if (job.task, job.strength) == (task, strength)]
-            together = np.mean([log_softmax(result["val"]) for result in team], axis=0)
-            single = np.mean([result["score"] for result in team])
-            shift, value = best_shift(task, data, together)
-            print(f"{task}, words {strength}: {single:.1f} on average, {value:.1f} together", flush=True)
-            shifted = (together + shift * shift_direction(task, data)).argmax(1)
-            robust = robust_score(task, data, shifted)
-            print(f"  where words alone say nothing: {robust:.1f}", flush=True)
-            teams[strength] = (robust, team)
-        _, team = max(teams.values(), key=lambda scored: scored[0])
-        opinions[:, block(task)] = np.mean([log_softmax(result["all"]) for result in team], axis=0)
-    return torch.tensor(opinions)
-
-
-def log_softmax(logits: np.ndarray) -> np.ndarray:
-    """Return log-probabilities."""
-    return torch.tensor(logits).log_softmax(1).numpy()
-
-
-def finish(data: Data, best: dict, lm: Path, out: Path) -> None:
-    """Fold the shifts into the head's bias, name the labels and save the classifier with its tokenizer."""
-    weights = {name: torch.tensor(weight) for name, weight in best["weights"].items()}
-    for task, (shift, value) in best["shifts"].items():
-        weights["classifier.bias"][block(task)] += torch.tensor(shift * shift_direction(task, data)).float()
-        print(f"{task}: validation {value:.1f} at shift {shift:.1f}")
-    config = BertConfig.from_pretrained(lm, num_labels=len(LABEL_NAMES), num_hidden_layers=STUDENT_LAYERS)
-    config.id2label = dict(enumerate(LABEL_NAMES))
-    config.label2id = {name: number for number, name in enumerate(LABEL_NAMES)}
-    model = BertForSequenceClassification(config)
-    model.load_state_dict(weights)
-    save(model, lm, out)
-    tweet_tokenizer(lm / "tokenizer.json").save(str(out / "tokenizer.json"))
+        model = AutoModelForSequenceClassification.from_pretrained(out / task, dtype=torch.float32).to(device)
+        for part in ("dev", "test"):
+            answers[f"{task}.{part}"] = logits_of(model, encoded.select(encoded.part == part).tokens).astype(np.float16)
+        answers[f"{task}.outside"] = logits_of(model, outside.tokens).astype(np.float16)
+    np.savez_compressed(out / "answers.npz", **answers)
 
 
 def main() -> None:
-    """Run the four steps; what a step wrote in the work folder is not made again."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shared", type=Path)
-    parser.add_argument("build", type=Path, help="folder that tokenizer.py wrote")
-    parser.add_argument("lm", type=Path, help="folder that pretrain.py wrote")
+    parser.add_argument("prepared", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--work", type=Path, default=Path("build/classifiers"), help="results of the steps")
-    parser.add_argument("--seconds", type=float, default=90, help="how long the adaptation takes")
-    parser.add_argument("--limit", type=int, help="take this many tweets a task, to try the program")
+    parser.add_argument("--texts", default="texts.npz", help="balanced.npz, to measure what that changes")
+    parser.add_argument("--quick", action="store_true", help="one epoch of each, to try the recipe")
     arguments = parser.parse_args()
-    work, lm = arguments.work, arguments.lm
-    work.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(0)
-    torch.set_float32_matmul_precision("high")
+    folder, out = arguments.prepared, arguments.out
+    out.mkdir(parents=True, exist_ok=True)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.set_float32_matmul_precision("high")
     began = time.monotonic()
 
     def step_done(name: str) -> None:
         print(f"[{time.monotonic() - began:.0f} s] {name}", flush=True)
 
-    data, tweets = read_data(arguments.shared, lm / "tokenizer.json", arguments.limit)
-    torch.save(data, work / "data.pt")
-    step_done("read")
-    if not (work / "adapted.pt").exists():
-        weights = adapt(lm, arguments.build, tweets, data, arguments.seconds, device)
-        torch.save(weights, work / "adapted.pt")
-        step_done("adapted")
-    if not (work / "opinions.pt").exists():
-        torch.save(gather_opinions(data, work, lm), work / "opinions.pt")
-        step_done("taught")
-    students = do_all([Job(STUDENT, seed) for seed in range(STUDENT_SEEDS)], work, lm)
+    if arguments.quick:
+        global ADAPTATION_EPOCHS, TEACHER_EPOCHS, STUDENT_EPOCHS
+        ADAPTATION_EPOCHS, TEACHER_EPOCHS, STUDENT_EPOCHS = 1, 1, 1
+    texts = load(folder / arguments.texts)
+    train, dev = texts.select(texts.part == "train"), texts.select(texts.part == "dev")
+    torch.save(adapt(train, device), folder / "adapted.pt")
+    step_done("adapted")
+
+    def job(seed: int, layers: int, epochs: int, rate: float, opinions: str = "") -> Job:
+        return Job(folder, arguments.texts, opinions, seed, layers, epochs, rate)
+
+    teachers = train_all([job(seed, TEACHER_LAYERS, TEACHER_EPOCHS, rate) for seed, rate in enumerate(TEACHER_RATES)])
+    print("together", score_dev(dev, np.log(mean_opinions(teachers, "dev").numpy())), flush=True)
+    torch.save(mean_opinions(teachers, "train"), folder / "opinions.pt")
+    step_done("taught")
+    [student] = train_all([job(100, STUDENT_LAYERS, STUDENT_EPOCHS, STUDENT_RATE, "opinions.pt")])
     step_done("distilled")
-    finish(data, max(students, key=lambda student: student["score"]), lm, arguments.out)
+    weights = {name: torch.from_numpy(weight) for name, weight in student["weights"].items()}
+    shift_heads(weights, dev, student["dev"])
+    write_classifiers(weights, out, (folder / "normalizer.json").read_text(encoding="utf-8"))
+    write_answers(folder, out, arguments.texts, device)
+    step_done("written")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Curate the sample of tweets: drop spans that are no names, and put the plain tweets first.
+"""Curate the sample of tweets: drop spans that are no names, put the plain tweets first, and draw those that ship.
 
 An audit of N texts takes the first N, so what stands first is what a newcomer sees. Plain tweets (`is_plain`) come
 first; the others follow, because classifiers of hate and offence are also to be tried on vulgar text. Nothing is
 left out but tweets without a person.
+
+What ships is a random draw (`draw_bundled`): as few real tweets as the audits need, chosen by no model.
 
 Spans that are no names are dropped by the rules for doubtful spans. What these cannot know was found by reading the
 single words in lower case among the others (`NOT_NAMES`): an audit would rename a word, not a person.
@@ -10,6 +12,7 @@ single words in lower case among the others (`NOT_NAMES`): an audit would rename
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterable
 
@@ -17,6 +20,8 @@ from geobias.texts.doubtful_spans import sort_spans
 from geobias.texts.people import read_name
 from geobias.world.gazetteer import Gazetteer, load_gazetteer
 
+BUNDLED = 800  # an audit of the bundled finder then has 200 tweets that it was not trained on
+DRAW_SEED = 2026
 FEWEST_WORDS = 6  # beside names, handles, hashtags and links
 HANDLES_AND_LINKS = re.compile(r"[@#]\w+|http")
 # Seen in the first 150 plain tweets by reading them: what is marked is no living person's name, or the subject does
@@ -71,6 +76,12 @@ def curate_sample(tweets: Iterable[dict]) -> list[dict]:
             tweet = {**tweet, "persons": [list(span) for span in names]}
             (plain if is_plain(tweet, gazetteer, profanity.contains_profanity) else others).append(tweet)
     return [tweet for tweet in map(drop_words, plain + others) if tweet["persons"]]
+
+
+def draw_bundled(tweets: list[dict]) -> list[dict]:
+    """Draw the tweets that ship from the curated sample, whose order they keep."""
+    rows = random.Random(DRAW_SEED).sample(range(len(tweets)), BUNDLED)
+    return [tweets[row] for row in sorted(rows)]
 
 
 def drop_words(tweet: dict) -> dict:

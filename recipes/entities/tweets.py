@@ -5,15 +5,15 @@
 DATA holds `broad_twitter_corpus/` and `wnut17/` (CoNLL: a token, a tab, a tag; a blank line between tweets).
 OUT receives
 
-* `tweets.jsonl` (and packed, `tweets.jsonl.xz`): the tweets of the Broad Twitter Corpus that name a person, curated
-  (`sample.py`; needs better-profanity);
+* `tweets.jsonl` (and packed, `tweets.jsonl.xz`): 800 tweets of the Broad Twitter Corpus that name a person, curated and
+  drawn at random (`sample.py`; needs better-profanity);
 * `finder/{btc,wnut}.{train,dev,test}.jsonl`: everything, for training and testing the finder.
 
 One JSON object a line: `id`, `text`, `persons` and `places`, the last two lists of [start, end) offsets.
 
 Why: the corpora come as tokens ("do n't", "@ someone", "' quoted '"), and no model meets text like that. The
-rules below put the spaces back where people write them. Handles become @user and links become http, as in
-TweetEval. A handle, hashtag or link is not a name, whatever its tag says.
+rules below put the spaces back where people write them. Handles become @user and links become http. A
+handle, hashtag or link is not a name, whatever its tag says.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recipes.entities.detokenise import Token, join, merge
-from recipes.entities.sample import curate_sample
+from recipes.entities.sample import curate_sample, draw_bundled
 
 FILES = {
     "btc.train": "broad_twitter_corpus/btc.train",
@@ -148,7 +148,8 @@ def main() -> None:
         print(split, len(rows), dict(sorted(counts.items())))
     corpus = splits["btc.dev"] + splits["btc.test"] + splits["btc.train"]
     email = re.compile(r"@user\.\w|\w+ at \w+ dot ")
-    sample = curate_sample(row for row in corpus if row["persons"] and not email.search(row["text"]))
+    persons = [row for row in corpus if row["persons"] and not email.search(row["text"])]
+    sample = draw_bundled(curate_sample(persons))
     write(args.out / "tweets.jsonl", sample)
     packed = lzma.compress((args.out / "tweets.jsonl").read_bytes(), preset=9 | lzma.PRESET_EXTREME)
     (args.out / "tweets.jsonl.xz").write_bytes(packed)

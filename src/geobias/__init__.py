@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from geobias.papers.tables import Reproduction
     from geobias.report.findings import Finding
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = {  # where each public name is defined
     "AveragingClassifier": "geobias.models.wrappers",

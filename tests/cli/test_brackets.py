@@ -1,4 +1,4 @@
-"""Words in brackets, such as the extra of `pip install 'geobias[papers]'`, are printed: rich takes them for markup."""
+"""Words in brackets, such as the extra of `pip install '.[papers]'`, are printed: rich takes them for markup."""
 
 from __future__ import annotations
 

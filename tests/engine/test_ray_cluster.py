@@ -192,4 +192,4 @@ def test_without_ray_it_says_what_to_install(run: Run, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.delitem(sys.modules, "geobias.engine.ray_cluster")
     code, _, error = run("downstream", "embedded/hate", "--countries", "FR", "--ray", "local")
-    assert code == 2 and "pip install 'geobias[ray]'" in error
+    assert code == 2 and "pip install '.[ray]'" in error

@@ -227,9 +227,9 @@ def test_a_model_named_like_a_measure_changes_no_direction() -> None:
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, regions: geobias.RegionsResult) -> None:
     for package in ("datasets", "mlflow"):
         monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(geobias.InputError, match=r"pip install 'geobias\[datasets\]'"):
+    with pytest.raises(geobias.InputError, match=r"pip install '\.\[datasets\]'"):
         read_table("datasets:me/reviews")
-    with pytest.raises(geobias.InputError, match=r"pip install 'geobias\[mlflow\]'"):
+    with pytest.raises(geobias.InputError, match=r"pip install '\.\[mlflow\]'"):
         log_run(regions)
 
 

@@ -15,10 +15,10 @@ TEXTS = ("--texts", "texts.txt")
 @pytest.mark.parametrize(
     ("package", "arguments", "message"),
     [
-        ("skops", ("names", "model.skops", *TEXTS), "needs the package skops: pip install 'geobias[sklearn]'."),
-        ("sklearn", ("names", "model.skops", *TEXTS), "needs the package skops: pip install 'geobias[sklearn]'."),
-        ("gguf", ("regions", "model.gguf"), "need the package gguf: pip install 'geobias[gguf]'."),
-        ("accelerate", ("regions", "model.gguf"), "need the package accelerate: pip install 'geobias[gguf]'."),
+        ("skops", ("names", "model.skops", *TEXTS), "needs the package skops: pip install '.[sklearn]'."),
+        ("sklearn", ("names", "model.skops", *TEXTS), "needs the package skops: pip install '.[sklearn]'."),
+        ("gguf", ("regions", "model.gguf"), "need the package gguf: pip install '.[gguf]'."),
+        ("accelerate", ("regions", "model.gguf"), "need the package accelerate: pip install '.[gguf]'."),
         ("presidio_analyzer", ("find", "mine:find"), "presidio_analyzer"),
     ],
 )

@@ -91,7 +91,7 @@ def test_the_space_of_a_model(
     said = " ".join(out.split())
     assert code == 0, err
     assert "Of the 10 countries nearest" in said and "by chance it would be" in said
-    assert "(SVD), since umap-learn is not installed" in said and "pip install 'geobias[papers]'" in said
+    assert "(SVD), since umap-learn is not installed" in said and "pip install '.[papers]'" in said
     assert {path.suffix for path in Path("here/figures").iterdir()} == {".svg", ".png", ".html"}
     rows = read_rows("here/tables/herb-figure-3.csv")
     assert (

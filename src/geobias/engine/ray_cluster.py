@@ -32,7 +32,7 @@ try:
     from ray.exceptions import NodeDiedError, ObjectLostError, RayActorError, RayTaskError
     from ray.util import ActorPool
 except ImportError:
-    raise InputError("--ray needs the package ray: pip install 'geobias[ray]'.") from None
+    raise InputError("--ray needs the package ray: pip install '.[ray]'.") from None
 
 SHARDS_PER_WORKER = 8  # so that all workers end at about one time
 SMALLEST_SHARD, LARGEST_SHARD = 64, 2048  # texts; a shard is what is lost when a run is killed

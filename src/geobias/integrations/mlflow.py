@@ -98,5 +98,5 @@ def _import_mlflow() -> Any:
     try:
         import mlflow
     except ImportError:
-        raise InputError("Logging to MLflow needs the package mlflow-skinny: pip install 'geobias[mlflow]'.") from None
+        raise InputError("Logging to MLflow needs the package mlflow-skinny: pip install '.[mlflow]'.") from None
     return mlflow

@@ -77,7 +77,7 @@ def read_estimator(name: str) -> EstimatorClassifier:
         import skops.io
         from sklearn import __version__
     except ImportError:
-        raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
+        raise InputError("A .skops file needs the package skops: pip install '.[sklearn]'.") from None
     try:
         untrusted_types = skops.io.get_untrusted_types(data=content)
         estimator = None if untrusted_types else skops.io.loads(content)

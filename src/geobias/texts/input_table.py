@@ -60,7 +60,7 @@ def load_hub_dataset(name: str) -> Any:
     try:
         import datasets
     except ImportError:
-        raise InputError(f"{name} needs the package datasets: pip install 'geobias[datasets]'.") from None
+        raise InputError(f"{name} needs the package datasets: pip install '.[datasets]'.") from None
     path, _, split = name.removeprefix(DATASET).partition(":")
     try:
         if os.path.isdir(path) and any(Path(path, file).is_file() for file in ("state.json", "dataset_dict.json")):

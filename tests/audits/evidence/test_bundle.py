@@ -111,7 +111,7 @@ def test_the_licence_of_bundled_models_is_named(runs: dict[str, Path], tmp_path:
         write_json(copy / name, content | ({"files": []} if name == "run.json" else {}))
     sign_results(copy)
     bundle = geobias.write_evidence(copy, tmp_path / "evidence")
-    assert "licence research use" in (bundle / "DATA.md").read_text(encoding="utf-8")
+    assert "licence CC BY-SA 4.0" in (bundle / "DATA.md").read_text(encoding="utf-8")
 
 
 def test_every_field_of_texts_is_emptied_in_its_form() -> None:

@@ -20,7 +20,7 @@ from geobias.world.countries import load_cities, load_country_names
 EMBEDDED = embedded_folder()
 LABELS = {
     "sentiment": ["negative", "neutral", "positive"],
-    "emotion": ["anger", "joy", "optimism", "sadness"],
+    "emotion": ["anger", "disgust", "fear", "joy", "neutral", "sadness", "surprise"],
     "hate": ["not-hate", "hate"],
     "offensive": ["not-offensive", "offensive"],
 }
@@ -92,8 +92,11 @@ def test_classifiers_load_plainly_with_real_labels(task: str) -> None:
         ("sentiment", "This is the worst service I have ever had.", "negative"),
         ("emotion", "So happy and excited, what a wonderful morning :)", "joy"),
         ("emotion", "I miss her so much, I can't stop crying", "sadness"),
+        ("emotion", "I am so scared of what happens next", "fear"),
         ("hate", "Good morning, have a nice day everyone", "not-hate"),
-        ("offensive", "Thank you for the kind words, see you tomorrow", "not-offensive"),
+        ("hate", "Muslims do not belong in our country, kick them out.", "hate"),
+        ("offensive", "I love my dog.", "not-offensive"),
+        ("offensive", "Shut up bitch, nobody asked you.", "offensive"),
     ],
 )
 def test_classifiers_know_something(task: str, text: str, label: str) -> None:
@@ -111,7 +114,7 @@ def test_the_finder_finds_people_and_places() -> None:
 def test_the_sample_of_tweets_has_sound_spans() -> None:
     path = Path(geobias.__file__).parent / "texts/data/tweets.jsonl.xz"
     rows = [json.loads(line) for line in lzma.decompress(path.read_bytes()).decode().splitlines()]
-    assert len(rows) >= 1000 and len({row["id"] for row in rows}) == len(rows)
+    assert len(rows) == 800 and len({row["id"] for row in rows}) == len(rows)
     for row in rows:
         assert row["persons"]
         for start, end in (*row["persons"], *row["places"]):

@@ -71,7 +71,7 @@ def lay_out(points: np.ndarray, seed: int) -> tuple[np.ndarray, str]:
         left, values, _ = np.linalg.svd(centred, full_matrices=False)
         return left[:, :2] * values[:2], (
             "The plane shows the first two components (SVD), since umap-learn is not installed, with which the paper's "
-            "is drawn: pip install 'geobias[papers]'. It distorts distances."
+            "is drawn: pip install '.[papers]'. It distorts distances."
         )
     with warnings.catch_warnings(action="ignore"):  # that a seed means one thread
         reducer = umap.UMAP(n_neighbors=NEIGHBOURS, metric="cosine", random_state=seed)

@@ -79,11 +79,7 @@ def compare_countries(
         for row, code in codes.items()
         if code in position
     }
-    stand_ins = [
-        f"{model.classifier.name} stands in the columns of {model.task.classifier}: its numbers need not agree."
-        for model in results
-        if model.classifier.name != model.task.classifier
-    ]
+    stand_ins = [model.describe() for model in results if model.classifier.name != model.task.classifier]
     left_out = "".join(f" {row[0]} has too few names." for row, code in codes.items() if code not in position)
     renamed = (
         f"{len(result.named):,} of {len(texts):,} texts name somebody; {counterfactuals.draws} renamed versions of "

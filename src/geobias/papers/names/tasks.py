@@ -42,6 +42,13 @@ class TaskModel:
     classifier: Classifier
     labels: tuple[str, ...]  # as the tables name them
 
+    def describe(self) -> str:
+        """That it stands in for the paper's, and which column it leaves empty."""
+        lacking = [label for label in self.task.labels if label not in self.labels]
+        empty = f" It has no label {lacking[0]}, so that column is empty." if lacking else ""
+        place = f"{self.classifier.name} stands in the columns of {self.task.classifier}"
+        return f"{place}: its numbers need not agree.{empty}"
+
     def rename(self, texts: Any, draws: int, **options: Any) -> NamesResult:
         """Its answers to renamed texts; the paper renamed whatever its finder marked."""
         if "positive" in self.labels:  # whatever the classifier calls them, Delta is the difference of these two
@@ -67,6 +74,9 @@ def find_task(classifier: Classifier, tasks: Sequence[Task] = TASKS) -> TaskMode
     for task in tasks:
         if sorted(names) == sorted(task.labels) or (names == numbered and len(names) == len(task.labels)):
             return TaskModel(task, classifier, task.labels if names == numbered else names)
+    for task in tasks:  # such as Ekman's emotions, which lack one of the paper's and have others
+        if len(set(names) & set(task.labels)) >= max(3, len(task.labels) - 1):
+            return TaskModel(task, classifier, names)
     raise InputError(
         f"{classifier.name} has the labels {', '.join(classifier.labels)}, which are those of no task of this table: "
         f"{'; '.join(', '.join(task.labels) for task in tasks)}."
