@@ -11,9 +11,8 @@ import pytest
 
 import geobias
 from geobias.audits.compare.result import WORDS
-from geobias.report.findings import Size
+from geobias.report.findings import Size, grade_size
 from geobias.report.results import from_json, to_json
-from geobias.report.size_words import grade_size
 from tests.report.pages import finding
 
 

@@ -6,6 +6,7 @@ equal length: padding costs work and can change a score in the last digits; equa
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
@@ -18,7 +19,7 @@ import torch
 
 from geobias.checks import describe_choices, shorten
 from geobias.errors import InputError
-from geobias.models.fast import enabled_parts
+from geobias.models.fast import PARTS, VARIABLE, left_out
 from geobias.models.fast.fast_path import FastPath, ModelLock
 from geobias.models.model_files import compute_fingerprint, load_pretrained, read_config_fields
 from geobias.models.scorer import ModelIdentity
@@ -47,7 +48,8 @@ class LoadedModel:
         self.architecture = type(model).__name__
         if any(hasattr(module, "hash_seed") for module in model.modules()):
             raise InputError(f"{name} ({self.architecture}) hashes tokens at random. Use another model.")
-        self.enabled_parts = enabled_parts()
+        is_plain = os.environ.get(VARIABLE) == "0"
+        self.enabled_parts = frozenset() if is_plain else frozenset(PARTS) - left_out.get()
         self.lock, self.tokenizer_lock = ModelLock(), ModelLock()
         self._settle()
 

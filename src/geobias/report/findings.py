@@ -13,14 +13,14 @@ stands out, then what may be an artefact. A finding is never stronger than its t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf, isnan, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from geobias.engine.answer_checks import NondeterministicModel
 from geobias.measures.estimates import SIGNIFICANT
-from geobias.report.size_words import SizeWord, grade_size
 
 if TYPE_CHECKING:
     from geobias.report.results import AuditResult
@@ -39,6 +39,29 @@ EVIDENCE_LABELS: Final[dict[Evidence, str]] = {
     "suggestive": "suggestive",
     "none": "no evidence",
     "not testable": "not testable",
+}
+
+
+SizeWord = Literal["tiny", "small", "moderate", "large"]
+WORDS: Final[tuple[SizeWord, ...]] = ("tiny", "small", "moderate", "large")
+SHARES: Final = (0.01, 0.05, 0.15)
+RATIOS: Final = (1.1, 1.5, 3.0)
+ROUNDING: Final = 1e-9  # 0.55 - 0.50 is a little less than 0.05
+
+SCALES: Final[Mapping[str, float]] = {  # how long the scale of a unit is
+    "points": 200,  # from -100 to +100
+    "percentage points": 100,
+    "probability": 1,
+    "share of questions": 1,
+    "of questions": 1,
+    "difference of AUC": 1,
+}
+ORIGINS: Final[Mapping[str, float]] = {"AUC": 0.5}  # where nothing moves, of scales from 0 to 1
+LOG_RATIOS: Final[Mapping[str, Callable[[float], float]]] = {  # of ratios; those of nats are of odds
+    **dict.fromkeys(("times", "ratio"), lambda value: _take_log(value)),
+    "per cent": lambda value: _take_log(1 + value / 100),  # more or fewer than there were
+    "nats": lambda value: value,
+    "nats of log-odds": lambda value: value,
 }
 
 
@@ -296,3 +319,32 @@ def format_p(p: float | None) -> str:
 
 def with_role(findings: Iterable[Finding], role: Role) -> list[Finding]:
     return [finding for finding in findings if finding.role == role]
+
+
+def grade_size(value: float, unit: str) -> SizeWord | None:
+    """One word for how large a difference is, not how sure; None if the unit has no scale, as distances.
+
+    | word | share of the scale that moves | ratio, in either direction |
+    |---|---|---|
+    | tiny | below 1 % | below 1.1 |
+    | small | from 1 % | from 1.1 |
+    | moderate | from 5 % | from 1.5 |
+    | large | from 15 % | from 3 |
+    """
+    if isnan(value):
+        return None
+    if unit in LOG_RATIOS:
+        return WORDS[_count_reached(abs(LOG_RATIOS[unit](value)), tuple(map(log, RATIOS)))]
+    if unit in SCALES:
+        return WORDS[_count_reached(abs(value) / SCALES[unit], SHARES)]
+    if unit in ORIGINS:
+        return WORDS[_count_reached(abs(value - ORIGINS[unit]), SHARES)]
+    return None
+
+
+def _count_reached(value: float, limits: tuple[float, ...]) -> int:
+    return sum(value >= limit - ROUNDING for limit in limits)
+
+
+def _take_log(ratio: float) -> float:
+    return log(ratio) if ratio > 0 else -inf

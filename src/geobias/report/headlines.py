@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from geobias.report.findings import EVIDENCE_LABELS, Finding, with_role
+from geobias.report.findings import EVIDENCE_LABELS, SCALES, WORDS, Finding, with_role
 from geobias.report.sentences import format_number
-from geobias.report.size_words import SCALES, WORDS
 from geobias.report.tables import listed
 
 DEMONSTRATION: Final = "embedded/"  # how the names of bundled models begin

@@ -14,9 +14,8 @@ from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hint
 
 from geobias.measures.estimates import NO_ESTIMATE, SIGNIFICANT, Estimate
 from geobias.models.scorer import ModelIdentity
-from geobias.report.findings import Evidence, grade_evidence
+from geobias.report.findings import Evidence, SizeWord, grade_evidence, grade_size
 from geobias.report.results import AuditResult, HasInterval, Interval, Number, to_json
-from geobias.report.size_words import SizeWord, grade_size
 from geobias.report.tables import is_marked, write_csv
 
 

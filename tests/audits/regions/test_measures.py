@@ -181,7 +181,7 @@ from pathlib import Path
 import numpy as np
 import geobias
 
-class Synthetic(Scorer):
+class Synthetic(geobias.Scorer):
     columns = ("log_likelihood",)
     def score(self, texts):
         return np.array([[-1.0 - (hash(text) % 997) / 997] for text in texts])

@@ -9,7 +9,6 @@ model uses. `python -m bench.speed.parts` measures what each brings.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,11 +25,6 @@ PARTS = {
     "token_tree": "causal models read all words of a region in one pass, as a tree (token_tree.py)",
     "shared_prefixes": "causal models read what neighbouring texts have in common once (shared_prefixes.py)",
 }
-
-
-def enabled_parts() -> frozenset[str]:
-    """The parts that a model loaded now may use."""
-    return frozenset() if os.environ.get(VARIABLE) == "0" else frozenset(PARTS) - left_out.get()
 
 
 left_out: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
