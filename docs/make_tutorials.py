@@ -64,7 +64,7 @@ def _render_outputs(outputs: list[Any], folder: Path | None) -> Iterator[str]:
     for output in outputs:
         if output.output_type == "stream":
             texts.append(output.text if output.name == "stdout" else "")
-        elif output.data.get("text/plain", "").startswith("alt."):  # an Altair chart
+        elif output.data.get("text/plain", "").startswith("Plot("):
             yield CHART
         else:
             texts.append(output.data.get("text/plain", ""))
