@@ -29,9 +29,11 @@ def test_texts_of_the_user_are_tried_only_if_the_user_says_so(tmp_path: Path, mo
         assert all(-100 <= score <= 100 for draws in text["scores"][0] for score in draws)
     geobias.write_report(tmp_path / "run")
     page = (tmp_path / "run/report.html").read_text(encoding="utf-8")
-    assert 'id="try"' not in page
+    assert 'id="try"' not in page and "Mary Smith" not in page
+    assert any(finding.examples for finding in runs[0].result.findings) and "--with-texts" in page
     geobias.write_report(tmp_path / "run", with_texts=True)
-    assert 'id="try"' in (tmp_path / "run/report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "run/report.html").read_text(encoding="utf-8")
+    assert 'id="try"' in page and 'class="example"' in page
 
 
 def test_bundled_texts_can_always_be_tried(tmp_path: Path) -> None:

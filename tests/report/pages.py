@@ -163,5 +163,5 @@ def page_with_findings(folder: Path, more: str = "") -> Path:
         replace(regions, result=replace(regions.result, findings=about_regions)),
         replace(names, result=replace(names.result, findings=invent_findings(more))),
     ]
-    page.write_text(render_page(runs), encoding="utf-8")
+    page.write_text(render_page(runs, with_texts=True), encoding="utf-8")
     return page

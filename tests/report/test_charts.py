@@ -182,6 +182,46 @@ def test_a_swarm_names_what_is_distinguishable(marked: int) -> None:
     assert ("better" in marks(Swarm(rows, "place", "t", KINDNESS))) == bool(marked)
 
 
+@pytest.mark.parametrize("width", [1000, 640, 350])
+def test_names_of_a_swarm_stay_inside_and_off_their_intervals(width: int) -> None:
+    wide = {"low": -60.0, "high": 60.0}
+    rows = [dot(f"A country of a long name, {k}", k - 100, marked=False) | wide for k in range(200)]
+    drawing = draw(Swarm(rows, "place", "t", KINDNESS), width)
+    named = [each for each in drawing.iter("text") if (each.text or "").startswith("A country")]
+    lines = [float(each.attrib["y1"]) for each in drawing.iter("line") if each.attrib["class"] == "mute"]
+    for text in named:
+        ends = float(text.attrib["x"]) + measure_text(text.text or "", 13.5, bold=True)
+        assert float(text.attrib["x"]) >= 0 and ends <= width + 1
+        assert all(abs(float(text.attrib["y"]) - y) > 4 for y in lines)
+    assert len(named) == 2 and Swarm(rows, "place", "t", KINDNESS).draw(width).height < 400
+
+
+def test_a_swarm_of_shares_stands_where_the_shares_are() -> None:
+    rows = [dot("P", 0.2, marked=True) | {"low": 0.1, "high": 0.3, "after": 0.5}]
+    rows += [dot(f"Q{k}", 0.0, marked=False) | {"after": 0.3} for k in range(30)]
+    texts = [each.text for each in draw(Swarm(rows, "place", "t", HATE, "after", 0.3)).iter("text")]
+    assert "P 50.0 %" in texts and "30 %" in texts
+
+
+def test_nothing_has_a_colour_where_nothing_is_distinguishable() -> None:
+    for count in (3, 60):
+        rows = [dot(f"P{k}", k - 1.0, marked=False) for k in range(count)]
+        order = [row["place"] for row in rows]
+        pictures = [dots(rows, label="place", title="t", order=order, valence=HATE), Swarm(rows, "place", "t", HATE)]
+        for picture in pictures:
+            assert {each.attrib["class"] for each in draw(picture).iter() if "class" in each.attrib}.isdisjoint(
+                {"worse", "better"}
+            )
+
+
+def test_a_shorter_picture_keeps_what_stands_out_and_both_ends() -> None:
+    rows = [dot(f"P{k}", -k, marked=k in (7, 8)) for k in range(17)]
+    picture = dots(rows, label="place", title="t", order=[row["place"] for row in rows])
+    assert picture.shorten(6).order == ["P0", "P1", "P7", "P8", "P15", "P16"]
+    assert picture.shorten(6).ends == picture.ends and picture.shorten(17) is picture
+    assert picture.shorten(1).order == ["P7"]
+
+
 def test_the_frame_holds_title_caveat_and_source() -> None:
     frame = draw_frame(
         Bars([Change("a", 1)], "t"), 350, title="A <title>", note="A caveat.", source="here", claim="Quote me."

@@ -17,7 +17,7 @@ from geobias.audits.limits_and_sources import list_citations, list_limits, list_
 from geobias.audits.registry import get_audit, list_audits
 from geobias.audits.reports import add_headlines, describe, make_section
 from geobias.audits.side_by_side import short_names, side_by_side_section
-from geobias.audits.try_it import list_tries
+from geobias.audits.try_it import hide_texts, list_tries
 from geobias.checks import shorten
 from geobias.errors import InputError
 from geobias.files import check_replaceable, hash_file, save_file
@@ -124,7 +124,9 @@ def add_findings(result: Result) -> Result:
 
 def render_page(runs: Sequence[FinishedRun[Any]], *, with_texts: bool = False) -> str:
     """One page of these runs: a section for each, before them those that show several side by side."""
-    sections = run_sections(runs)
+    shown = list(runs) if with_texts else list(map(hide_texts, runs))
+    hides_texts = any(hidden is not run for hidden, run in zip(shown, runs, strict=True))
+    runs, sections = shown, run_sections(shown)
     descriptions = [describe(run.result) for run in runs]
     results = [run.result for run in runs]
     has_map = has_world_map(sections)
@@ -137,6 +139,7 @@ def render_page(runs: Sequence[FinishedRun[Any]], *, with_texts: bool = False) -
         description=" ".join(descriptions),
         background=background,
         tries=list_tries(runs, with_texts=with_texts),
+        hides_texts=hides_texts,
     )
 
 

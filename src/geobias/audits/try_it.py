@@ -6,6 +6,7 @@ Texts of the user's own files are on a page only where the user says so; bundled
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from geobias.audits.downstream.result import DownstreamResult
 from geobias.audits.limits_and_sources import BUNDLED_TEXTS
 from geobias.audits.names.answers import COUNTERFACTUALS
 from geobias.audits.names.result import ClassifierReading, NamesResult
+from geobias.report.results import AuditResult
 from geobias.report.runs import FinishedRun
 from geobias.report.saved_answers import ANSWERS, ORIGINAL, PLACE, read_answers, reshape_answers
 from geobias.texts.user_texts import sample_texts
@@ -24,13 +26,25 @@ MOST_TEXTS = 12
 Try = dict[str, Any]
 
 
+def is_bundled(result: AuditResult) -> bool:
+    """Whether the texts came with geobias."""
+    return getattr(getattr(result.settings, "texts", None), "source", "") == BUNDLED_TEXTS
+
+
+def hide_texts(run: FinishedRun[Any]) -> FinishedRun[Any]:
+    """The run without examples, if they are texts of the user's own files."""
+    if is_bundled(run.result) or not any(finding.examples for finding in run.result.findings):
+        return run
+    findings = [replace(finding, examples=[]) for finding in run.result.findings]
+    return replace(run, result=replace(run.result, findings=findings))
+
+
 def list_tries(runs: Sequence[FinishedRun[Any]], *, with_texts: bool) -> list[Try]:
     """What can be tried of these runs, for the page's script."""
     tries = []
     for run in runs:
-        settings, read = run.result.settings, READERS.get(run.result.audit)
-        is_bundled = getattr(getattr(settings, "texts", None), "source", "") == BUNDLED_TEXTS
-        if read and (is_bundled or with_texts):
+        read = READERS.get(run.result.audit)
+        if read and (with_texts or is_bundled(run.result)):
             tries.append(read(run.folder, run.result))
     return [each for each in tries if each and each["texts"]]
 

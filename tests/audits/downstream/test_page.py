@@ -15,6 +15,7 @@ from geobias.audits.pages import read_run, render_page, run_sections
 from geobias.audits.reports import describe, list_card_rows
 from geobias.audits.side_by_side import NamedRun
 from geobias.report.declarations import MOST
+from geobias.report.page import effect_blocks
 from geobias.report.page.blocks import Chart, Section, Table, WorldMap
 from geobias.report.page.swarm import Swarm
 from geobias.report.page.world_map import MapPicture
@@ -88,6 +89,14 @@ def test_many_places_are_one_swarm_and_cities_have_no_map(tmp_path: Path) -> Non
     assert isinstance(moved, Chart) and isinstance(moved.picture, Swarm) and len(moved.rows) > 90
     assert "Mexico City (MX)" in {row["place"] for row in moved.rows}
     assert "cities, and" in describe(run.result)
+
+
+def test_a_swarm_shows_the_shares_that_the_headline_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(effect_blocks, "MOST_LINES", 2)
+    moved = only_section(finished(dislikes_mexico, tmp_path / "here")).blocks[0]
+    assert isinstance(moved, Chart) and isinstance(moved.picture, Swarm)
+    average = sum(row["mean_after"] for row in moved.rows) / len(moved.rows)
+    assert moved.picture.place == "mean_after" and moved.picture.centre == pytest.approx(average)
 
 
 def test_fewer_than_five_texts_have_no_chart_no_map_and_no_number(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def change_regions(run: Run, change: dict[str, dict[str, Any]], **settings: Any)
 
 def test_intervals_come_first_then_the_map_then_herb(planted: Run) -> None:
     page = make_section(planted, "regions")
-    assert [block.id.removeprefix("regions-") for block in page.blocks][:6] == [
+    assert [block.id.removeprefix("regions-") for block in page.blocks][:7] == [
+        "signal",
         "valence",
         "by-topic",
         "typical-words",
@@ -154,6 +155,14 @@ def test_regions_of_one_name_have_rows_of_their_own(planted: Run) -> None:
     run = change_regions(planted, {"Italy": {"name": "Chad"}})
     names = [row["region"] for row in find(run, "valence").rows]
     assert names[0] == "Chad (TD)" and names[-1] == "Chad (IT)" and len(set(names)) == len(names)
+
+
+def test_the_picture_of_the_answer_has_name_and_fame(planted: Run) -> None:
+    chart, signal = find(planted, "signal"), get_association(planted).signal
+    assert signal and [row["value"] for row in chart.rows] == [
+        each.value for each in (signal.beyond_names, signal.beyond_fame) if each and each.value is not None
+    ]
+    assert f"Fame explains {100 * (signal.fame_share or 0):.0f} %" in chart.reading
 
 
 def test_the_table_of_content_says_what_each_number_means(planted: Run) -> None:

@@ -184,19 +184,31 @@ def _list_classifiers(result: DownstreamResult, classifiers: Sequence[Classifier
 
 
 def _draw_chart(n: int, result: DownstreamResult, family: Family[PrefixEffect]) -> Chart:
-    label = family.label
+    label, absolute = family.label, None
+    place = f"mean difference of p({label}), which goes from 0 to 1,"
+    average = mean(row.mean_after for row in family.effects)
+    if family.standing_out and all((row.mean_after - average) * row.value > 0 for row in family.standing_out):
+        # As the headline says it: how likely the class is after the name of each place.
+        absolute = "mean_after", average, f"p({label}) after naming the place, in %; line: the mean of places"
+        place = f"mean of p({label}) after naming the place; colour and interval: its difference"
     return make_effect_chart(
         f"moved-{n}",
         family,
         words=("naming", f"makes {label} likelier", f"makes {label} less likely"),
         nothing=f"no clear change of p({label}) with the place",
-        reading=f"Dot: mean difference of p({label}), which goes from 0 to 1, against invented places; line: 95 % "
+        reading=f"Dot: {place} against invented places; line: 95 % "
         "interval over texts and wordings. Clear: it differs from invented places and from the mean of places "
         "(adjusted p < 0.05).",
         axis=f"difference of p({label}) from invented places",
         unit="against invented places",
         findings=result.findings,
-        more={"mean_difference": "mean_difference.value", "gained": "gained", "lost": "lost"},
+        more={
+            "mean_difference": "mean_difference.value",
+            "gained": "gained",
+            "lost": "lost",
+            "mean_after": "mean_after",
+        },
+        absolute=absolute,
     )
 
 

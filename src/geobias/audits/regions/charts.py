@@ -70,6 +70,32 @@ def draw_valence(result: RegionsResult, association: Association) -> Iterator[Ch
     )
 
 
+def draw_signal(result: RegionsResult, association: Association) -> Iterator[Chart]:
+    """What the answer rests on: name, fame and country, as three numbers."""
+    signal, noun, several = association.signal, association.noun, pluralise(association.level)
+    if signal is None:
+        return
+    measured = {"Beyond its name": signal.beyond_names, "Beyond its fame": signal.beyond_fame}
+    rows = [
+        {"what": name, **vars(each), "marked": is_marked(each)}
+        for name, each in measured.items()
+        if each is not None and each.value is not None
+    ]
+    if not rows:
+        return
+    fame = "" if signal.fame_share is None else f" Fame explains {100 * signal.fame_share:.0f} % of the associations."
+    numbers = "; ".join(f"{row['what']}: {format_number(row['value'])}" for row in rows)
+    yield Chart(
+        "signal",
+        f"{result.model.short_name}: how much more words go with {several} than with places that are none",
+        f"Name: against invented places. Fame: against known places that are no {several}, equally well known; what is "
+        f"left is the {noun}'s own.{fame} 0: no more than theirs. Line: 95 % interval. Filled: distinguishable from 0.",
+        f"{numbers}.{fame}",
+        dots(rows, label="what", title="strength of associations, in nats", order=[row["what"] for row in rows]),
+        rows,
+    )
+
+
 def _label_regions(result: RegionsResult) -> dict[str, str]:
     """The names of regions by id; cities of one name are told apart."""
     rows = result.region_associations

@@ -8,6 +8,7 @@ from math import inf
 from geobias.audits.regions.charts import (
     draw_continents,
     draw_known_countries,
+    draw_signal,
     draw_topics,
     draw_valence,
     draw_words,
@@ -89,7 +90,7 @@ def make_report(result: RegionsResult) -> Report:
                 "Are the parts of one region described more alike than places picked at random?", ["continents"]
             ),
             "association": CardText(
-                "Does what the model says of people depend on where they are from?", ["valence", "map"]
+                "Does what the model says of people depend on where they are from?", ["signal", "valence", "map"]
             ),
         },
         meaning=MEANING + (GEONAMES if is_world else ""),
@@ -103,6 +104,7 @@ def _list_blocks(result: RegionsResult) -> Iterator[ReportBlock]:
     """
     association, world = result.association, draw_map(result, describe_artefact(result))
     if association is not None:
+        yield from draw_signal(result, association)
         yield from (*draw_valence(result, association), *draw_topics(result, association))
         yield from (*draw_words(result, association), *list_words(result, association))
         yield from [world] if world else []

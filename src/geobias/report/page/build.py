@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from geobias.report.headlines import (
     say_size,
     state_headline,
 )
-from geobias.report.page.blocks import Block, Chart, Choice, Section, Table
+from geobias.report.page.blocks import Block, Chart, Choice, Row, Section, Table
+from geobias.report.page.charts import DotPlot
 from geobias.report.page.finding_cards import (
     Card,
     draw_maps,
@@ -49,6 +50,7 @@ from geobias.report.tables import csv_text
 
 SCRIPTS = ("page.js", "try.js", "tables.js", "terms.js")
 LONGEST_VALUE = 400  # characters
+HERO_ROWS = 11  # that fit the first screen with the headline and the caveat
 FIXED_LIMITS = (
     "Every number describes a model and the texts it was tested with. None describes people.",
     "“No sign of it” is no proof of equal treatment: other texts, names or wordings may show a difference.",
@@ -68,6 +70,7 @@ def render(
     description: str,
     background: Background,
     tries: Sequence[Mapping[str, Any]] = (),
+    hides_texts: bool = False,
 ) -> str:
     """The page: its headline and picture, all tests with a card each, and every table and chart, folded."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -91,12 +94,14 @@ def render(
     headline = state_headline(findings)
     scale = _find_scale(drawn.values(), cards)
     shown += [scale] if scale else []
+    top = _shorten(cards[0].charts[0]) if cards and cards[0].charts else None
 
     def draw(chart: Chart, *, is_hero: bool = False) -> Markup:
         section = max((name for name in sources if chart.id.startswith(f"{name}-")), key=len, default="")
         of_run = sources.get(section, source)
+        of_run = of_charts.get(chart.id.removesuffix("-first"), of_run)
         widths = HERO_WIDTHS if is_hero else WIDTHS
-        return Markup(draw_figure(chart, of_charts.get(chart.id, of_run), widths, claim=headline if is_hero else ""))
+        return Markup(draw_figure(chart, of_run, widths, claim=headline if is_hero else ""))
 
     environment.filters |= {
         "terms": terms.mark,
@@ -116,6 +121,7 @@ def render(
         headline=headline,
         scale=scale,
         tries=tries,
+        hides_texts=hides_texts,
         social=draw_social_card(
             headline, cards[0].finding, cards[0].charts[0], of_charts.get(cards[0].charts[0].id, source)
         )
@@ -123,6 +129,8 @@ def render(
         else "",
         quote=_quote(headline, cards[0].finding, source) if cards else "",
         cards=cards,
+        top=top,
+        is_cut=top is not None and top is not cards[0].charts[0],
         questions=_group_questions(cards),
         tally=count_answers(findings),
         demonstrations=[name for name in models if name.startswith(DEMONSTRATION)],
@@ -172,6 +180,16 @@ class TermMarker:
             self.seen[term.id] = term
             parts.append(Markup('<dfn tabindex="0" aria-describedby="term-{}">{}</dfn>').format(term.id, piece))
         return Markup("").join(parts)
+
+
+def _shorten(chart: Chart) -> Chart:
+    """The chart that leads with fewer rows, if it has many; it says how many it leaves out."""
+    picture = chart.picture
+    if not isinstance(picture, DotPlot) or (short := picture.shorten(HERO_ROWS)) is picture:
+        return chart
+    left_out = len(picture.order) - len(short.order)
+    reading = f"{chart.reading} {left_out} of {len(picture.order)} are left out here: see its card below."
+    return replace(chart, id=f"{chart.id}-first", picture=short, reading=reading)
 
 
 def _find_scale(sections: Iterable[Section], cards: Sequence[Card]) -> Chart | None:
@@ -264,8 +282,15 @@ def _list_files(sections: Iterable[Section], sources: Mapping[str, str], source:
             for _, each in _list_options(block):
                 if isinstance(each, Chart | Table):
                     lines = (each.title, each.reading, f"Source: {sources.get(section.id, source)}")
-                    files[each.id] = "".join(map(_quote_line, lines)) + csv_text(each.rows)
+                    # The script reads the rows of a table from the page.
+                    rows = csv_text(map(_round_row, each.rows)) if isinstance(each, Chart) else ""
+                    files[each.id] = "".join(map(_quote_line, lines)) + rows
     return files
+
+
+def _round_row(row: Row) -> Row:
+    """Six digits of every number: the run's own files have all of them."""
+    return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in row.items()}
 
 
 def _quote_line(line: str) -> str:

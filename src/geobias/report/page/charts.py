@@ -95,6 +95,17 @@ class DotPlot:
         spare = 0.04 * (high - low) or 1.0
         return low - spare, high + spare
 
+    def shorten(self, most: int) -> DotPlot:
+        """The names that stand out and both ends of the others, at most so many."""
+        if self.series or len(self.order) <= most:
+            return self
+        marked = [row[self.label] for row in self.rows if row["marked"]]
+        kept, others = marked[:most], [name for name in self.order if name not in marked]
+        half, odd = divmod(most - len(kept), 2)
+        kept += others[: half + odd] + (others[-half:] if half else [])
+        rows = [row for row in self.rows if row[self.label] in kept]
+        return replace(self, rows=rows, order=[name for name in self.order if name in kept], reach=self.ends)
+
     def draw(self, width: float) -> Part:
         if len(self.kinds) > MOST_SHAPES:
             return self._draw_panels(width)
@@ -209,7 +220,8 @@ class DotPlot:
             return Part("".join(parts), 16 * len(lines) + 8)
         below, above = f"← {self.valence.below}", f"{self.valence.above} →"
         middle = scale(max(self.centre, self.ends[0]))
-        left, right = self.valence.tone(-1), self.valence.tone(1)
+        has_colour = any(row["marked"] for row in self.rows)
+        left, right = (self.valence.tone(side) if has_colour else "soft" for side in (-1, 1))
         if middle - measure_text(below, 12) < 0 or middle + measure_text(above, 12) > width:  # both ends of the line
             parts += [draw_text(0, top + 13, below, left, 12), draw_text(width, top + 13, above, right, 12, "end")]
         else:

@@ -33,8 +33,11 @@ def make_effect_chart(
     more: Mapping[str, str] = MappingProxyType({}),
     places: int = 3,
     floor: bool = False,
+    absolute: tuple[str, float, str] | None = None,
 ) -> Chart:
     """A dot with its interval for each place, from high to low; its title says which stand out.
+
+    `absolute` has a column of shares where dots of many places stand, the share at its line, and the axis then.
 
     `words` go around the places in the title: "naming", "makes negative likelier", "makes negative less likely". `more`
     has further columns of the chart's rows, each with the field of the effects that it shows. With `floor`, one of them
@@ -58,7 +61,8 @@ def make_effect_chart(
     order = [row["place"] for row in rows]
     picture: Picture = dots(rows, label="place", title=axis, order=order, valence=family.valence, floor=floor)
     if len(rows) > MOST_LINES:
-        picture = Swarm(rows, "place", axis, family.valence)
+        column, centre, axis = absolute or ("value", 0.0, axis)
+        picture = Swarm(rows, "place", axis, family.valence, column, centre)
     alt = f"Places by {axis}. {describe_ends(rows, 'place', places, unit)}"
     return Chart(block_id, title, reading, alt, picture, rows)
 

@@ -106,8 +106,15 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
+  // The rows of a table; text that a spreadsheet would run is made plain text.
+
+  function listCells(figure) {
+    const quote = (text) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+    return all("tr", figure).map((row) => `${[...row.cells].map((cell) => quote(cell.textContent.trim())).join(",")}\n`);
+  }
+
   const files = {
-    csv: (figure) => new Blob([data.csv[figure.id]], { type: "text/csv" }),
+    csv: (figure) => new Blob([data.csv[figure.id.replace(/-first$/, "")], ...listCells(figure)], { type: "text/csv" }),
     svg: (figure) => new Blob([copyPicture(figure)[0]], { type: "image/svg+xml" }),
     png: (figure) => drawPng(copyPicture(figure)),
   };
