@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import geobias
+from geobias.audits.names.answers import COUNTERFACTUALS
+from geobias.audits.names.headline import measure_other_name
 from geobias.audits.pages import read_runs
 from geobias.audits.try_it import MOST_TEXTS, list_tries
 from geobias.report.saved_answers import PLACE, read_answers
@@ -34,6 +38,26 @@ def test_texts_of_the_user_are_tried_only_if_the_user_says_so(tmp_path: Path, mo
     geobias.write_report(tmp_path / "run", with_texts=True)
     page = (tmp_path / "run/report.html").read_text(encoding="utf-8")
     assert 'id="try"' in page and 'class="example"' in page
+
+
+def test_another_name_of_the_same_country_is_measured_from_stored_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEOBIAS_CACHE", str(tmp_path / "cache"))
+    names_run(tmp_path / "run")
+    (run,) = read_runs(tmp_path / "run")
+    entry = run.result.classifiers[0]
+    table = pd.read_parquet(run.folder / COUNTERFACTUALS)
+    table["points"] = 100 * (table[f"{entry.model}/positive"] - table[f"{entry.model}/negative"])
+    distances = [
+        abs(after - before)
+        for _, rows in table[table.country.notna()].groupby(["text_id", "country"])
+        for before, after in pairwise(rows.sort_values("draw").points)
+    ]
+    assert measure_other_name(run.result, entry) == pytest.approx(sum(distances) / len(distances))
+    assert "Another name of the same country" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
+    (run.folder / COUNTERFACTUALS).unlink()
+    assert measure_other_name(run.result, entry) is None
 
 
 def test_bundled_texts_can_always_be_tried(tmp_path: Path) -> None:

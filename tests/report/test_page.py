@@ -13,13 +13,13 @@ import pytest
 
 import geobias
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
-from geobias.audits.pages import read_runs, run_sections
+from geobias.audits.pages import read_runs, render_page, run_sections
 from geobias.report.glossary import TERMS, find_term
 from geobias.report.page.build import TermMarker, _inert
 from geobias.report.page.finding_cards import split_code
 from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import Run
-from tests.report.pages import HOSTILE, Speaker, both_runs, judge
+from tests.report.pages import HOSTILE, Speaker, both_runs, finding, judge
 
 LARGEST = 1_000_000  # bytes
 
@@ -83,6 +83,16 @@ def test_data_cannot_end_the_script_that_holds_it() -> None:
 def test_the_page_of_the_whole_world_is_small(tmp_path: Path) -> None:
     geobias.audit_regions(Speaker(), cities=0, out=tmp_path / "world")
     assert (tmp_path / "world/report.html").stat().st_size < LARGEST
+
+
+def test_tests_that_cannot_tell_share_a_card(page: Path) -> None:
+    _, names = read_runs(page.parent)
+    several = [finding(p=0.001), *(finding(p=None, model=f"judges:{k}", size=None) for k in "xy")]
+    for count in (2, 3):  # tests; a single one has its own card
+        shown = replace(names, result=replace(names.result, findings=several[:count]))
+        html = render_page([shown])
+        assert html.count('<article class="card"') == 2 and html.count('<p class="answer">Cannot tell.</p>') == 1
+        assert html.count('<details id="names-test-') == (2 if count == 3 else 0)
 
 
 def test_only_limits_and_sources_that_apply(page: Path) -> None:

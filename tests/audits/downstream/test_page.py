@@ -50,7 +50,7 @@ def only_section(run: FinishedRun[geobias.DownstreamResult]) -> Section:
 
 def test_the_map_the_dots_and_the_verdicts(tmp_path: Path) -> None:
     section = only_section(finished(dislikes_mexico, tmp_path / "here"))
-    moved, _, world, places, verdicts = section.blocks
+    moved, _, squares, world, places, verdicts = section.blocks
     assert isinstance(world, WorldMap) and isinstance(moved, Chart)
     assert isinstance(places, Table) and isinstance(verdicts, Table)
     (measure,) = world.measures
@@ -59,6 +59,10 @@ def test_the_map_the_dots_and_the_verdicts(tmp_path: Path) -> None:
     assert moved.rows[0]["place"] == "Mexico" and moved.rows[0]["marked"]
     assert moved.rows[0]["low"] <= moved.rows[0]["value"] <= moved.rows[0]["high"]
     (row,) = verdicts.rows
+    assert isinstance(squares, Chart) and "Mexico" in squares.rows[1]["what"]
+    assert [each["changes"] for each in squares.rows] == [0, 12]
+    drawn = squares.picture.draw(640).svg
+    assert drawn.count('class="worse"') == 12 and drawn.count('class="pale"') == 12  # one for each text
     assert row["the place\nwith most"] == "Mexico 12/0" and "accuracy" not in " ".join(row)
     assert "naming Mexico makes hate likelier" in moved.title and "From Mexico +0.10" in moved.alt
     mexico, *others = places.rows
@@ -74,7 +78,7 @@ def test_places_on_the_other_side_of_the_mean_do_not_stand_out(tmp_path: Path) -
         answers = [more + p["hate"] for more, p in zip(raised, dislikes_mexico(texts), strict=True)]
         return [{"fine": 1 - p, "hate": p} for p in answers]
 
-    moved, _, world, table, _ = only_section(finished(judge, tmp_path / "here")).blocks
+    moved, _, _, world, table, _ = only_section(finished(judge, tmp_path / "here")).blocks
     assert isinstance(moved, Chart) and isinstance(world, WorldMap) and isinstance(table, Table)
     assert [row["evidence"] for row in table.rows] == ["clear: hate likelier", *["no evidence"] * 2]
     assert [row["marked"] for row in moved.rows] == [True, False, False] and "less likely" not in moved.title

@@ -12,7 +12,7 @@ from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.rows import GenderGap
 from geobias.report.findings import with_role
-from geobias.report.page.blocks import Table
+from geobias.report.page.blocks import Chart, Table
 from tests.audits.names.test_findings import answer, make_design, measure, show_blocks
 
 
@@ -45,6 +45,9 @@ def test_women_of_one_country_are_told_apart(design: NamesDesign) -> None:
     told = [each for each in result.findings if "women's names" in each.sentence]
     assert len(told) == 1 and told[0].code == "Bland" and told[0].role != "caution"
     assert "points lower (harsher) for women's names, " in told[0].sentence and " for men's" in told[0].sentence
+    (chart,) = (each for each in show_blocks(result) if "genders-of" in each.id)
+    assert isinstance(chart, Chart) and "harsher for Bland" in chart.title
+    assert [row["place"] for row in chart.rows if row["marked"]] == ["Bland"]
     (table,) = (each for each in show_blocks(result) if isinstance(each, Table) and "gender" in each.id)
     assert table.rows[0]["country"] == "Bland" and table.rows[0]["evidence"] == "clear: women's lower"
 
@@ -64,6 +67,7 @@ def test_a_dislike_of_the_whole_country_has_no_gender(design: NamesDesign) -> No
     result = measure(design, plant(design, 1, lambda text: -0.18 if text.startswith("B") else 0.0))
     assert result.gender_gaps and not list_standing_out(result)
     assert not any("women's names" in each.sentence for each in result.findings)
+    assert not any("genders-of" in each.id for each in show_blocks(result))
 
 
 def test_null_worlds_have_no_clear_contrast(design: NamesDesign) -> None:

@@ -87,7 +87,7 @@ def test_the_bundled_models_get_every_audit(run: Run, here: Path, monkeypatch: p
     code, out, err = run("audit", "--out", "here")
     assert code == 0, err
     lines = out.splitlines()
-    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    assert len(lines) <= 30 and max(map(len, lines)) <= 80
     assert "Names: 4 of the first 4 texts name people; 4 countries, 2 draws." in out
     assert "Downstream: the first 6 texts" in out and "Page: here/report.html" in out.splitlines()[-2:]
     assert runs("here") == ["regions", "names", "downstream"]

@@ -87,7 +87,7 @@ def make_report(result: DecideResult) -> Report:
         notes=[*_list_notes(result), f"{WHERE_FROM}."],
         meaning=MEANING,
         cards={
-            "": CardText("Does the model decide differently about people from different countries?"),
+            "": CardText("Does the model decide differently about people from different countries?", ["ranking"]),
             ANSWERS: CardText("Does it answer questions about people of all countries equally often?"),
         },
     )

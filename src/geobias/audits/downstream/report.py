@@ -33,7 +33,7 @@ from geobias.report.findings import Finding
 from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family
 from geobias.report.number_tree import WORST, GateNumber, Range, model_names, tree_number, worst_number
-from geobias.report.page.bars import make_scale_chart
+from geobias.report.page.bars import make_scale_chart, make_squares
 from geobias.report.page.blocks import CardText, Chart, WorldMap
 from geobias.report.page.charts import NEUTRAL
 from geobias.report.page.effect_blocks import make_effect_chart, make_effect_map
@@ -67,6 +67,9 @@ def make_report(result: DownstreamResult) -> Report:
         tested = [(n, each) for n, each in enumerate(classifiers) if each[1].first.p_adjusted is not None]
         if tested:
             blocks.append(ByModel({each[0].model: _draw_scale(n, result, *each) for n, each in tested}))
+            squares = {each[0].model: _draw_squares(n, result, *each) for n, each in tested}
+            if drawn := {model: chart for model, chart in squares.items() if chart}:
+                blocks.append(ByModel(drawn))
         if result.is_mapped:
             blocks.append(_draw_map([family for _, family in classifiers]))
     blocks += [_list_places(result, entry, family) for entry, family in classifiers]
@@ -226,6 +229,24 @@ def _draw_scale(n: int, result: DownstreamResult, entry: ClassifierReading, fami
         },
         smallest=entry.detectable_difference,
         times=100,
+    )
+
+
+def _draw_squares(
+    n: int, result: DownstreamResult, entry: ClassifierReading, family: Family[PrefixEffect]
+) -> Chart | None:
+    """How many predictions the place changes whose difference is the largest that stands out, and the control."""
+    row = max(family.standing_out, key=lambda effect: abs(effect.value), default=None)
+    if row is None:
+        return None
+    prefixes = result.settings.controls[0], write_prefix(result, row.in_sentence or row.place)
+    counts = result.find_control(entry.model, entry.shown).changes, row.changes
+    return make_squares(
+        f"squares-{n}",
+        f"Predictions of “{entry.shown}” that begin or end",
+        {f"After “{prefix}”": count for prefix, count in zip(prefixes, counts, strict=True)},
+        result.counts.texts,
+        family.valence.tone(row.value),
     )
 
 

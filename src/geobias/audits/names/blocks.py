@@ -258,6 +258,37 @@ def list_genders(result: NamesResult, entry: ClassifierReading) -> Table:
     )
 
 
+def draw_genders(chart_id: str, result: NamesResult, entry: ClassifierReading) -> Chart | None:
+    """Women's against men's names of each country, where that stands out in one at least."""
+    rows = [row for row in result.gender_gaps if (row.model, row.subset) == (entry.model, None)]
+    clear = [row for row in rows if row.stands_out]
+    if not clear:
+        return None
+    several = [
+        {"place": row.place, **vars(row.difference), "marked": row in clear}
+        for row in sorted(rows, key=lambda row: -(row.difference.value or 0))
+    ]
+    sides = {"kinder": [row for row in clear if (row.difference.value or 0) > 0]}
+    sides["harsher"] = [row for row in clear if row not in sides["kinder"]]
+    words = sides if not entry.has_emotions else {"higher": sides["kinder"], "lower": sides["harsher"]}
+    said = [f"{word} for {listed([row.place for row in rows])}" for word, rows in words.items() if rows]
+    return Chart(
+        chart_id,
+        f"{entry.short_name}: women's names against men's are {'; '.join(said)}",
+        "Dot: Δ of women's names minus that of men's, each against the mean of countries, in points; line: 95 % "
+        "interval. Filled: distinguishable (adjusted p < 0.05, together with those of Δ). Hollow: not.",
+        f"{len(clear)} of {len(rows)} countries differ.",
+        dots(
+            several,
+            label="place",
+            title="women's minus men's names, points",
+            order=[row["place"] for row in several],
+            valence=TONE_OF_EMOTIONS if entry.has_emotions else KINDNESS,
+        ),
+        several,
+    )
+
+
 def list_large_names(result: NamesResult, entry: ClassifierReading) -> Table:
     """The names that move delta most."""
     rows = [row for row in result.large_names if row.model == entry.model]

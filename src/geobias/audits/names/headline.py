@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+import pandas as pd
+
+from geobias.audits.names.answers import COUNTERFACTUALS
 from geobias.audits.names.result import ClassifierReading, NamesResult, make_delta_family
 from geobias.report.findings import Finding
 from geobias.report.headlines import name_model
@@ -55,7 +58,21 @@ def draw_scale(chart_id: str, result: NamesResult, entry: ClassifierReading) -> 
         found="Names from {}, against the average country's",
         changes={
             "Two halves of one country's own names": median(floors) if floors else None,
+            "Another name of the same country, in one text": measure_other_name(result, entry),
             "Any other names instead of the original ones": median(renamed) if renamed else None,
         },
         smallest=smallest,
     )
+
+
+def measure_other_name(result: NamesResult, entry: ClassifierReading) -> float | None:
+    """How far two versions of a text with names of one country lie apart, on average; None without stored answers."""
+    if result.folder is None or not (result.folder / COUNTERFACTUALS).is_file():
+        return None
+    columns = {label: f"{entry.model}/{label}" for label in (*entry.positive, *entry.negative)}
+    table = pd.read_parquet(result.folder / COUNTERFACTUALS, columns=["text_id", "country", "draw", *columns.values()])
+    table = table[table.country.notna()].sort_values("draw")
+    good, bad = ([columns[label] for label in labels] for labels in (entry.positive, entry.negative))
+    points = 100 * (table[good].sum(axis=1) - table[bad].sum(axis=1))
+    distances = points.groupby([table.text_id, table.country]).diff().abs()
+    return None if distances.isna().all() else float(distances.mean())

@@ -11,6 +11,7 @@ from geobias.audits.names.blocks import (
     draw_alike_chart,
     draw_correlation_chart,
     draw_deltas,
+    draw_genders,
     draw_heat_map,
     list_correlations,
     list_genders,
@@ -76,6 +77,7 @@ def make_report(result: NamesResult) -> Report:
     blocks: list[ReportBlock] = [
         *_choose(result, "delta", draw_deltas),
         *_choose(result, "heat", draw_heat_map),
+        *_choose(result, "genders-of", draw_genders),
         *(_list_countries(result, entry, None) for entry in entries),
         *_list_tables(result),
         *_choose(result, "rarity", draw_alike_chart),
@@ -103,7 +105,10 @@ def make_report(result: NamesResult) -> Report:
         summary_note=describe_spans(counts.finder_spans, settings.finder, settings.doubtful, is_short=True),
         meaning=MEANING,
         cards={
-            "": CardText("Does a person's name change what the model says of a text, by the country it comes from?")
+            "": CardText(
+                "Does a person's name change what the model says of a text, by the country it comes from?",
+                ["delta", "genders-of"] if any(entry.has_delta for entry in entries) else [],
+            )
         },
     )
 

@@ -66,6 +66,7 @@ MEANING = (
 )
 GEONAMES = " Regions: GeoNames (CC BY 4.0)."
 NAMES_SHOWN = 3
+KNOWN = "known stereotypes"  # the measure of their finding
 
 
 def make_report(result: RegionsResult) -> Report:
@@ -89,6 +90,7 @@ def make_report(result: RegionsResult) -> Report:
             "": CardText(
                 "Are the parts of one region described more alike than places picked at random?", ["continents"]
             ),
+            KNOWN: CardText("Does the model repeat what people call stereotypes?", ["known"]),
             "association": CardText(
                 "Does what the model says of people depend on where they are from?", ["signal", "valence", "map"]
             ),
@@ -207,6 +209,8 @@ def say_headline(result: RegionsResult, answer: Finding, details: Sequence[Findi
             "suggestive": f"Perhaps {what}, but its name or its fame may be the reason.",
             "none": f"No sign that {what}, beyond the sound of its name.",
         }.get(answer.evidence, f"This run cannot tell whether {what}.")
+    if answer.measure == KNOWN:
+        return _say_known(name, answer)
     degree = "alike" if answer.direction == "lower" else "differently"
     what = f"{name} describes the parts of one region more {degree} than places picked at random"
     return {
@@ -214,3 +218,15 @@ def say_headline(result: RegionsResult, answer: Finding, details: Sequence[Findi
         "suggestive": f"Perhaps {what}, but names alone may be the reason.",
         "none": f"No sign that {name} describes the parts of one region unlike places picked at random.",
     }.get(answer.evidence, f"This run cannot tell whether {what}.")
+
+
+def _say_known(name: str, answer: Finding) -> str:
+    what = f"{name} finds known stereotypes likelier than other statements about a country"
+    if answer.evidence == "none":
+        return f"No sign that {what}."
+    if answer.evidence == "not testable" or answer.size is None:
+        return f"This run cannot tell whether {what}."
+    share = f"{100 * answer.size.value:.0f} % of cases; 50 % is chance"
+    pair = "Of a known stereotype and another statement about a country"
+    fact = f"{pair}, {name} finds the stereotype likelier in {share}."
+    return fact if answer.evidence == "clear" else f"Not certain: {fact[:1].lower()}{fact[1:]}"

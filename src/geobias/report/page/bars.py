@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from geobias.report.model_findings import Family
-from geobias.report.page.blocks import Chart
+from geobias.report.page.blocks import Chart, Row
 from geobias.report.page.svg import (
     PHONE,
     Part,
@@ -66,6 +67,48 @@ class Bars:
             )
             y += 27
         return Part("".join(parts), y)
+
+
+MOST_SQUARES = 400  # texts; of more no square could be seen
+
+
+@dataclass(frozen=True)
+class Squares:
+    """A square for each text, filled where the prediction changes, below what was done to the texts."""
+
+    rows: Sequence[Row] = field(repr=False)
+    texts: int
+    tone: str
+
+    def draw(self, width: float) -> Part:
+        size = 12.5 if width < PHONE else 13.5
+        side = 14.0 if self.texts <= 100 else 8.0
+        lines = math.ceil(self.texts / int(width // (side + 3)))
+        columns = math.ceil(self.texts / lines)
+        parts, y = list[str](), 0.0
+        for row in self.rows:
+            is_found = bool(row["marked"])
+            text = f"{row['what']}: {row['changes']:,} of {self.texts:,}"
+            for line in wrap_text(text, width - 4, size, bold=is_found):
+                parts.append(draw_text(0, y + 12, line, "ink bold" if is_found else "soft", size))
+                y += 17
+            for k in range(self.texts):
+                down, across = divmod(k, columns)
+                kind = (self.tone if is_found else "bar") if k < row["changes"] else "pale"
+                parts.append(draw_box(across * (side + 3), y + 4 + down * (side + 3), side, side, kind, 2))
+            y += 14 + lines * (side + 3)
+        return Part("".join(parts), y)
+
+
+def make_squares(block_id: str, title: str, changes: Mapping[str, int], texts: int, tone: str) -> Chart | None:
+    """How many predictions change; the last of `changes` is the finding. None where no square could be seen."""
+    if not 0 < texts <= MOST_SQUARES:
+        return None
+    rows: list[Row] = [{"what": what, "changes": count, "marked": False} for what, count in changes.items()]
+    rows[-1]["marked"] = True
+    alt = "; ".join(f"{row['what']}: {row['changes']} of {texts}" for row in rows)
+    reading = "One square for each text: filled where the prediction is another than without the sentence."
+    return Chart(block_id, title, reading, f"{alt}.", Squares(rows, texts, tone), rows)
 
 
 def make_scale_chart(

@@ -82,7 +82,9 @@ def render(
     drawn = {section.id: draw_maps(section) for section in sections}
     own = {section.id: (run, draw_maps(section)) for run, section in runs}
     cards = sort_cards([card for run, section in own.values() for card in make_cards(run.result.findings, section)])
-    shown = [chart for card in cards for chart in card.charts]
+    untested = [card for card in cards[1:] if card.finding.evidence == "not testable"]
+    untested = untested if len(untested) > 1 else []  # share a card without pictures
+    shown = [chart for card in cards if card not in untested for chart in card.charts]
     sources = {name: describe_source([run]) for name, (run, _) in own.items()}
     source = describe_source([run for run, _ in runs])
     of_charts = {
@@ -92,8 +94,8 @@ def render(
     }
     findings = [finding for run, _ in runs for finding in run.result.findings]
     headline = state_headline(findings)
-    scale = _find_scale(drawn.values(), cards)
-    shown += [scale] if scale else []
+    scales = [each for name in ("scale", "squares") if (each := _find_scale(drawn.values(), cards, name))]
+    shown += scales
     top = _shorten(cards[0].charts[0]) if cards and cards[0].charts else None
 
     def draw(chart: Chart, *, is_hero: bool = False) -> Markup:
@@ -119,7 +121,7 @@ def render(
         title=_title([model.name for run, _ in runs for model in run.result.model_identities]),
         description=description,
         headline=headline,
-        scale=scale,
+        scales=scales,
         tries=tries,
         hides_texts=hides_texts,
         social=draw_social_card(
@@ -129,6 +131,7 @@ def render(
         else "",
         quote=_quote(headline, cards[0].finding, source) if cards else "",
         cards=cards,
+        untested=untested,
         top=top,
         is_cut=top is not None and top is not cards[0].charts[0],
         questions=_group_questions(cards),
@@ -192,11 +195,11 @@ def _shorten(chart: Chart) -> Chart:
     return replace(chart, id=f"{chart.id}-first", picture=short, reading=reading)
 
 
-def _find_scale(sections: Iterable[Section], cards: Sequence[Card]) -> Chart | None:
-    """The chart of everyday changes of the test that leads."""
+def _find_scale(sections: Iterable[Section], cards: Sequence[Card], name: str) -> Chart | None:
+    """The chart of everyday changes, or of predictions that change, of the test that leads."""
     if not cards:
         return None
-    start, model = f"{cards[0].id.rpartition('-test-')[0]}-scale", cards[0].finding.model
+    start, model = f"{cards[0].id.rpartition('-test-')[0]}-{name}", cards[0].finding.model
     blocks = [block for section in sections for block in section.blocks if block.id.startswith(start)]
     charts = [(name, each) for block in blocks for name, each in _list_options(block)]
     return next((each for name, each in charts if name in ("", model) and isinstance(each, Chart)), None)

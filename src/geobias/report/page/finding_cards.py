@@ -30,12 +30,14 @@ class Card:
 
 def make_cards(findings: Sequence[Finding], section: Section) -> list[Card]:
     """A card for each answer of a run, with the pictures that its section names for it."""
-    cards = []
+    cards, models = [], {answer.model for answer in with_role(findings, "overall")}
     for n, answer in enumerate(with_role(findings, "overall")):
         others = [each for each in findings if each.role != "overall" and each.model == answer.model]
         related = [each for each in others if each.measure in (None, answer.measure)]
         question = _find_text(section, answer).question
-        cards.append(Card(f"{section.id}-test-{n}", answer, question, list(_find_charts(section, answer)), related))
+        cards.append(
+            Card(f"{section.id}-test-{n}", answer, question, list(_find_charts(section, answer, models)), related)
+        )
     return cards
 
 
@@ -55,8 +57,11 @@ def _find_text(section: Section, answer: Finding) -> CardText:
     return section.cards.get(answer.measure or "", default)
 
 
-def _find_charts(section: Section, answer: Finding) -> Iterator[Chart]:
-    """The charts of the blocks that the audit names for this answer; by default its first chart of this model."""
+def _find_charts(section: Section, answer: Finding, models: set[str]) -> Iterator[Chart]:
+    """The charts of the blocks that the audit names for this answer; by default its first chart of this model.
+
+    `models` are all: the chart of another is never shown.
+    """
     names = _find_text(section, answer).blocks
     charts = [
         (block.id, name, option)
@@ -64,13 +69,14 @@ def _find_charts(section: Section, answer: Finding) -> Iterator[Chart]:
         for name, option in (block.options.items() if isinstance(block, Choice) else [("", block)])
         if isinstance(option, Chart) and (names or name in ("", answer.model, answer.measure))
     ]
-    if not names:
-        yield from [chart for *_, chart in charts][:1]
-        return
+    found: list[Chart] = []
     for name in names:
         of_block = [(key, chart) for block_id, key, chart in charts if block_id.startswith(f"{section.id}-{name}")]
         own = [chart for key, chart in of_block if key in (answer.model, answer.measure)]
-        yield from (own or [chart for _, chart in of_block])[:1]
+        found += (own or [chart for key, chart in of_block if key not in models])[:1]
+    # Where a model has none of the named charts, one of its own stands for them.
+    others = models - {answer.model} | ({""} if names else set())
+    yield from found or [chart for _, key, chart in charts if key not in others][:1]
 
 
 def leave_out(section: Section, charts: Sequence[Chart]) -> Section:
