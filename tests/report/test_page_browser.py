@@ -287,9 +287,23 @@ def test_every_picture_is_saved_with_its_title_caveat_and_source(dark: Page, fil
     assert title.startswith('"# ') and caveat.startswith('"# ') and source.startswith('"# Source: geobias')
     rows = list(csv.DictReader(lines))
     effects = {row.place: row for row in read_runs(file.parent)[1].result.list_deltas("judges:one")}
-    assert {row["place"]: float(row["value"]) for row in rows} == {
-        name: effect.estimate.value for name, effect in effects.items()
-    }
+    assert {row["place"]: float(row["value"]) for row in rows} == pytest.approx(
+        {name: effect.estimate.value for name, effect in effects.items()},
+        rel=1e-5,  # six digits
+    )
+
+
+def test_a_table_is_saved_as_it_stands_on_the_page(page: Page) -> None:
+    page.eval_on_selector_all("details", UNFOLD)
+    table = page.locator("figure.table:visible").first
+    name = table.get_attribute("id") or ""
+    _, _, source, heading, *rows = csv.reader(download(page, name, "csv").decode().splitlines())
+    assert source[0].startswith("# Source: geobias") and len(heading) == table.locator("th").count()
+    cells = [
+        [cell.strip() for cell in row.locator("td").all_text_contents()] for row in table.locator("tbody tr").all()
+    ]
+    assert [[cell.removeprefix("'") for cell in row] for row in rows] == cells
+    assert all(not cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
 
 
 def test_the_map_has_every_country_and_its_csv_their_numbers(page: Page) -> None:

@@ -25,7 +25,7 @@ from geobias.report.tables import signed
 
 MOST_LABELS = 3  # on each side
 MOST_ABOVE = 19  # dots above each other: a larger pile of equal values is spread sideways
-TALLEST, SMALLEST_RADIUS = 210.0, 1.8  # pixels of all dots, which get smaller where they are piled higher
+TALLEST, SMALLEST_RADIUS = 175.0, 1.8  # pixels of all dots, which get smaller where they are piled higher
 
 
 @dataclass(frozen=True)
