@@ -76,7 +76,8 @@ def count_names(names: Iterable[str], lines: Iterable[str]) -> Counter[str]:
 
 
 def pack(names: Names, counts: Counter[str]) -> str:
-    codes = {name: code for code, name in load_country_names().items()} | OTHER_NAMES | dict.fromkeys(NO_CODE, "")
+    known = load_country_names()
+    codes = {name: code for code, name in known.items()} | OTHER_NAMES | dict.fromkeys(NO_CODE, "")
     lines = [
         (
             code := codes[country],
