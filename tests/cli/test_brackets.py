@@ -15,7 +15,7 @@ from geobias.report.tables import console
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
-EXTRA = re.compile(r"geobias\[(?:\w+)\]")
+EXTRA = re.compile(r"\.\[\w+\]")
 MESSAGES = [  # f-strings in their pieces
     node.value
     for path in sorted((ROOT / "src").rglob("*.py"))
