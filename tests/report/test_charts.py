@@ -207,7 +207,10 @@ def test_nothing_has_a_colour_where_nothing_is_distinguishable() -> None:
     for count in (3, 60):
         rows = [dot(f"P{k}", k - 1.0, marked=False) for k in range(count)]
         order = [row["place"] for row in rows]
-        pictures = [dots(rows, label="place", title="t", order=order, valence=HATE), Swarm(rows, "place", "t", HATE)]
+        pictures: list[Picture] = [
+            dots(rows, label="place", title="t", order=order, valence=HATE),
+            Swarm(rows, "place", "t", HATE),
+        ]
         for picture in pictures:
             assert {each.attrib["class"] for each in draw(picture).iter() if "class" in each.attrib}.isdisjoint(
                 {"worse", "better"}

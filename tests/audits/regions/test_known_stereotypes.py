@@ -107,7 +107,7 @@ def test_a_model_that_follows_one_groups_votes(label: Label, sign: int) -> None:
     assert difference.low is not None and difference.high is not None
     assert sign * difference.low > 0 and sign * difference.high > 0
     overall, view = known_findings(result)
-    assert "known stereotype" in overall.headline and f"{100 * (result.known.auc.value or 0):.0f} %" in overall.headline
+    assert "known stereotype" in overall.headline and f"{100 * (known.auc.value or 0):.0f} %" in overall.headline
     assert (overall.role, overall.evidence, overall.direction) == ("overall", "clear", "higher")
     assert overall.size is not None and overall.size.value == known.auc.value and overall.size.unit == "AUC"
     assert (view.role, view.evidence) == ("detail", "clear")

@@ -7,8 +7,8 @@ from functools import partial
 from statistics import mean
 from typing import Any
 
-from geobias.audits.downstream.answers import write_prefix
 from geobias.audits.downstream.findings import make_family
+from geobias.audits.downstream.headline import draw_scale, draw_squares, say_headline
 from geobias.audits.downstream.result import ClassifierReading, DownstreamResult, PrefixEffect
 from geobias.audits.inputs import describe_copies, list_copies
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
@@ -29,15 +29,14 @@ from geobias.report.declarations import (
     say_bounds,
     say_left_out,
 )
-from geobias.report.findings import Finding
-from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family
 from geobias.report.number_tree import WORST, GateNumber, Range, model_names, tree_number, worst_number
-from geobias.report.page.bars import make_scale_chart, make_squares
 from geobias.report.page.blocks import CardText, Chart, WorldMap
 from geobias.report.page.charts import NEUTRAL
 from geobias.report.page.effect_blocks import make_effect_chart, make_effect_map
 from geobias.report.tables import MARKED_COLUMN, NOTHING, format_places, listed, signed
+
+__all__ = ["list_gate_numbers", "make_report", "overlay_runs", "say_headline"]
 
 SHIFT = Range(-1, 1)  # of a probability
 MEANING = (
@@ -66,8 +65,8 @@ def make_report(result: DownstreamResult) -> Report:
         )
         tested = [(n, each) for n, each in enumerate(classifiers) if each[1].first.p_adjusted is not None]
         if tested:
-            blocks.append(ByModel({each[0].model: _draw_scale(n, result, *each) for n, each in tested}))
-            squares = {each[0].model: _draw_squares(n, result, *each) for n, each in tested}
+            blocks.append(ByModel({each[0].model: draw_scale(n, result, *each) for n, each in tested}))
+            squares = {each[0].model: draw_squares(n, result, *each) for n, each in tested}
             if drawn := {model: chart for model, chart in squares.items() if chart}:
                 blocks.append(ByModel(drawn))
         if result.is_mapped:
@@ -215,41 +214,6 @@ def _draw_chart(n: int, result: DownstreamResult, family: Family[PrefixEffect]) 
     )
 
 
-def _draw_scale(n: int, result: DownstreamResult, entry: ClassifierReading, family: Family[PrefixEffect]) -> Chart:
-    control = result.find_control(entry.model, entry.shown)
-    spread = [row.spread for row in result.name_traits if (row.model, row.label) == (entry.model, entry.shown)]
-    return make_scale_chart(
-        f"scale-{n}",
-        family,
-        title=f"Average change of p({entry.shown}), in percentage points",
-        found="{}, against invented places with such names",
-        changes={
-            f"“{result.settings.controls[0]}”, which names no place": control.mean_difference.value,
-            "Invented places, by the spelling of their names": spread[0] if spread else None,
-        },
-        smallest=entry.detectable_difference,
-        times=100,
-    )
-
-
-def _draw_squares(
-    n: int, result: DownstreamResult, entry: ClassifierReading, family: Family[PrefixEffect]
-) -> Chart | None:
-    """How many predictions the place changes whose difference is the largest that stands out, and the control."""
-    row = max(family.standing_out, key=lambda effect: abs(effect.value), default=None)
-    if row is None:
-        return None
-    prefixes = result.settings.controls[0], write_prefix(result, row.in_sentence or row.place)
-    counts = result.find_control(entry.model, entry.shown).changes, row.changes
-    return make_squares(
-        f"squares-{n}",
-        f"Predictions of “{entry.shown}” that begin or end",
-        {f"After “{prefix}”": count for prefix, count in zip(prefixes, counts, strict=True)},
-        result.counts.texts,
-        family.valence.tone(row.value),
-    )
-
-
 def _draw_map(families: Sequence[Family[PrefixEffect]]) -> WorldMap:
     names = {family.model.name: f"p({family.label})" for family in families}
     return make_effect_map(
@@ -332,30 +296,4 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
         label="class",
         colour="classifier",
         title="mean distance from the control",
-    )
-
-
-def say_headline(result: DownstreamResult, answer: Finding, details: Sequence[Finding]) -> str:
-    name, noun = name_model(answer.model), "country" if result.is_mapped else "city"
-    texts, what = f"{result.counts.texts:,} texts", f"naming a {noun} before a text changes what {name} says of it"
-    entry = next(entry for entry in result.classifiers if entry.model == answer.model)
-    family = make_family(result, entry)
-    if answer.evidence == "none":
-        return f"No sign that {what}: none of {family.tested} stands out."
-    row = next((row for row in family.effects if row.code == answer.code), None)
-    if answer.evidence == "not testable" or row is None:
-        return f"These {texts} cannot tell whether {what}."
-    average = mean(each.mean_after for each in family.effects)
-    other, value = f"the average {noun}", average
-    if (row.mean_after - average) * row.value <= 0:  # the average has other names: compare with names as long
-        other, value = "invented places with such names", row.mean_after - row.value
-    places = 0 if abs(row.mean_after - value) >= 0.01 else 1
-    prefix = write_prefix(result, row.in_sentence or row.place)
-    is_sure = answer.evidence == "clear"
-    count = len(family.standing_out)
-    more = f" It is the largest of {count} differences that stand out." if is_sure and count > 1 else ""
-    return (
-        f"{'' if is_sure else 'Not certain: '}Put “{prefix}” before {texts}, and {name} finds them "
-        f"{100 * row.mean_after:.{places}f} % likely to be “{entry.shown}”. "
-        f"With {other}: {100 * value:.{places}f} %.{more}"
     )

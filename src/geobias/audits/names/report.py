@@ -328,12 +328,7 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
     entries = [(entry, run) for run in runs for entry in run.result.classifiers]
     names = distinct_names([(entry.model, run) for entry, run in entries])
     rows = [
-        {
-            "classifier": name,
-            "country": row.place,
-            **vars(row.against_mean),
-            "marked": is_marked(row.against_mean),
-        }
+        {"classifier": name, "country": row.place, **vars(row.against_mean), "marked": is_marked(row.against_mean)}
         for name, (entry, run) in zip(names, entries, strict=True)
         for row in run.result.list_deltas(entry.model)
         if row.against_mean.value is not None
