@@ -85,7 +85,10 @@ class Swarm:
         )
         centres = {id(row): place for row, place in zip(self.rows, places, strict=True)}
         for row, (x, y) in zip(self.rows, places, strict=True):
-            parts.append(draw_mark(x, middle + y, radius, self._choose_kind(row), "" if is_phone else self._say(row)))
+            size_of_dot = max(radius, 3.4) if row["marked"] else radius
+            parts.append(
+                draw_mark(x, middle + y, size_of_dot, self._choose_kind(row), "" if is_phone else self._say(row))
+            )
         for side, rows in ((1, right), (-1, left)):
             for k, row in enumerate(rows):
                 y = top + lane * (k + (len(right) if is_stacked and side < 0 else 0)) + (lane - 8 if is_above else 12)
