@@ -26,7 +26,6 @@ def words(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.figures
 def test_one_model_ends_in_a_folder_a_person_can_open(
     run: Run, small_models: dict[str, Path], words: Path, tmp_path: Path
 ) -> None:

@@ -106,7 +106,6 @@ def test_the_bundled_texts_are_named_as_a_source(tmp_path: Path) -> None:
     assert "Broad Twitter Corpus" in sources and "GeoNames" in sources and "CheckList" not in sources
 
 
-@pytest.mark.figures
 @pytest.mark.slow
 def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
     (runs / "report.html").unlink()

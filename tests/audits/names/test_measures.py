@@ -230,7 +230,6 @@ def test_multi_label_goes_class_by_class(own_names: Path) -> None:
     assert {row.before for row in audit(both, own_names, threshold=0.3).classes} == {16}
 
 
-@pytest.mark.figures
 @pytest.mark.slow
 def test_out_leaves_a_run_and_twice_is_the_same(own_names: Path, tmp_path: Path, monkeypatch: Any) -> None:
     files = []
