@@ -132,7 +132,7 @@ def test_a_model_in_another_package_is_listed_where_it_is_installed(
     (tmp_path / "carried/small.gguf").write_bytes(b"GGUF" + bytes(2_000_000))
     monkeypatch.setitem(sources.INSTALLED, "carrier", ("carried", "small.gguf", "causal LM", "MIT"))
     code, _, err = run("regions", "carrier", *FEW)
-    assert code == 2 and "The model carrier is not installed: pip install '.[carrier]'." in err
+    assert code == 2 and "The model carrier needs the package carried: pip install '.[carrier]'." in err
     monkeypatch.syspath_prepend(str(tmp_path))
     code, out, _ = run("explain", "models")
     assert code == 0 and "carrier" in out and "2.0 MB" in out and "MIT" in out
