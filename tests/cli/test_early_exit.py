@@ -102,7 +102,6 @@ def resume(command: list[str], folder: Path) -> None:
         (signal.SIGKILL, -signal.SIGKILL, ""),
     ],
 )
-@pytest.mark.slow
 def test_a_stopped_command_resumes(
     number: signal.Signals, code: int, said: str, command: list[str], tmp_path: Path
 ) -> None:
@@ -164,7 +163,6 @@ def pooled(texts):
 '''
 
 
-@pytest.mark.slow
 def test_processes_of_a_model_end_silently(tmp_path: Path, own_store: Path) -> None:
     """A pool ends its processes by SIGTERM: they must not report an interrupt."""
     (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")

@@ -16,7 +16,6 @@ FEW = ("--countries", "FR,DE,NG,KE", "--cities", "0", *SCORE_ONLY)
 
 
 @pytest.mark.parametrize(("kind", "score"), [("gpt2", "mean"), ("llama", "mean"), ("bart", "aul"), ("t5", "aul")])
-@pytest.mark.slow
 def test_regions_of_any_kind_of_model(run: Run, small_models: dict[str, Path], kind: str, score: str) -> None:
     code, out, err = run("regions", small_models[kind], *FEW, "--score", score, "--json", "--out", "out")
     assert code == 0, err
@@ -29,7 +28,6 @@ def test_regions_of_any_kind_of_model(run: Run, small_models: dict[str, Path], k
     assert expected.to_dict()["regions"][0]["c_w_paper"] == found["regions"][0]["c_w_paper"]
 
 
-@pytest.mark.slow
 def test_all_kinds_have_one_default_and_their_own_scores(run: Run, small_models: dict[str, Path]) -> None:
     gpt2, bert = small_models["gpt2"], small_models["bert"]
     code, _, err = run("regions", gpt2, bert, *FEW, "--out", "both")
@@ -41,7 +39,6 @@ def test_all_kinds_have_one_default_and_their_own_scores(run: Run, small_models:
     assert not Path("no").exists()
 
 
-@pytest.mark.slow
 def test_names_with_a_prompted_model_and_its_own_perplexity(
     run: Run, small_models: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -77,7 +74,6 @@ def test_names_with_a_prompted_model_and_its_own_perplexity(
     assert code == 2 and "needs --labels" in err and not Path("no").exists()
 
 
-@pytest.mark.slow
 def test_what_cannot_be_asked_so_is_said(run: Run, small_models: dict[str, Path]) -> None:
     after = ("--template", "The {description} people of {region}.", "--score", "conditional", *FEW)
     code, _, err = run("regions", small_models["gpt2"], *after, "--out", "no")

@@ -41,7 +41,6 @@ def read_rows(path: str) -> dict[str, dict[str, str]]:
         return {row["code"]: row for row in csv.DictReader(file)}
 
 
-@pytest.mark.slow
 def test_a_map_of_a_word(run: Run, here: Path) -> None:
     command = ("reproduce", "herb", "figure-1", "--model", "likes:likelihood", "--word", "rude", "--out", "one")
     code, out, err = run(*command, "--countries", TWELVE)
@@ -76,7 +75,6 @@ def test_differences_by_country(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "Highest against the control “I am from here.”: Chad +0.4000" in result.notes[1]
 
 
-@pytest.mark.slow
 def test_the_space_of_a_model(
     run: Run, here: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,7 +105,6 @@ def test_a_plane_without_umap_keeps_what_differs_most(monkeypatch: pytest.Monkey
     assert list(order) in (list(range(12)), list(range(11, -1, -1)))  # neighbours stay neighbours
 
 
-@pytest.mark.slow
 def test_a_plane_by_umap_depends_on_its_seed() -> None:
     pytest.importorskip("umap")
     points = np.random.default_rng(0).normal(size=(24, 4))
