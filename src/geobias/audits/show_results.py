@@ -25,7 +25,7 @@ from geobias.report.tables import console, print_json
 
 LINES, LINES_OF_SEVERAL = 25, 30  # of one audit, and of several, at `USUAL_WIDTH`
 USUAL_WIDTH = 80  # columns
-LONGEST_MODEL_NAME = 28
+LONGEST_MODEL_NAME = 36
 TERMS = "Terms: geobias explain TERM"
 MOST_ROWS = 12  # tests of several audits
 DETAILS_FIRST = 3  # before answers that found nothing

@@ -16,6 +16,7 @@ from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.result import RegionsResult
 from geobias.audits.regions.rows import RegionScores
 from geobias.audits.regions.tables import is_artefact
+from geobias.audits.reports import add_headlines
 from geobias.measures.grouping import compare_groups
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, grade_evidence, with_role
@@ -220,7 +221,8 @@ def test_one_parent_cannot_be_tested() -> None:
 def test_findings_are_kept_and_can_be_made_again_from_a_saved_result() -> None:
     result = measure_world(1, scale=ALIKE)
     saved = from_json(RegionsResult, result.to_dict())
-    assert saved.findings == result.findings == list(list_findings(saved))
+    again = add_headlines(replace(saved, findings=list(list_findings(saved))))
+    assert saved.findings == result.findings == again.findings
     without_test = list(list_findings(replace(saved, grouping=None)))  # a run made before there was this test
     assert without_test[0].evidence == "clear" and "the clearest: Parent 0" in without_test[0].sentence
 

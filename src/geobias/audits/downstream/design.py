@@ -160,7 +160,7 @@ def choose_places(
     count = _parse_cities(regions, cities)
     continents, countries = split_list(continents, "--continents"), split_list(countries, "--countries")
     tree = load_world(cities=count, continents=continents, countries=countries, dissolved=False)
-    places, without_city = _list_places(tree, regions)
+    places, without_city = _choose_places(tree, regions)
     settings = {
         "regions": regions,
         "cities": "all" if count is None else count,
@@ -201,7 +201,7 @@ def _place_country(region: Region) -> Place:
     return Place(region.id, region.name, region.id, region.in_sentence)
 
 
-def _list_places(tree: RegionTree, regions: str) -> tuple[tuple[Place, ...], tuple[str, ...]]:
+def _choose_places(tree: RegionTree, regions: str) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     """The regions, each as the prefix names it; and the countries without a known city."""
     rows = [i for i, region in enumerate(tree.regions) if region.level == "country"]
     if regions == "countries":
