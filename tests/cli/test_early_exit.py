@@ -163,6 +163,7 @@ def pooled(texts):
 '''
 
 
+@pytest.mark.slow
 def test_processes_of_a_model_end_silently(tmp_path: Path, own_store: Path) -> None:
     """A pool ends its processes by SIGTERM: they must not report an interrupt."""
     (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")

@@ -15,7 +15,15 @@ from tests.conftest import SCORE_ONLY, Run, made_up_names, spell
 FEW = ("--countries", "FR,DE,NG,KE", "--cities", "0", *SCORE_ONLY)
 
 
-@pytest.mark.parametrize(("kind", "score"), [("gpt2", "mean"), ("llama", "mean"), ("bart", "aul"), ("t5", "aul")])
+@pytest.mark.parametrize(
+    ("kind", "score"),
+    [
+        ("gpt2", "mean"),
+        ("t5", "aul"),
+        pytest.param("llama", "mean", marks=pytest.mark.slow),
+        pytest.param("bart", "aul", marks=pytest.mark.slow),
+    ],
+)
 def test_regions_of_any_kind_of_model(run: Run, small_models: dict[str, Path], kind: str, score: str) -> None:
     code, out, err = run("regions", small_models[kind], *FEW, "--score", score, "--json", "--out", "out")
     assert code == 0, err

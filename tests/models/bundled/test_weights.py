@@ -65,6 +65,7 @@ def test_the_language_model_loads_plainly_and_has_the_size_it_should() -> None:
     assert 8e6 <= model.num_parameters() <= 12e6
 
 
+@pytest.mark.slow
 def test_no_place_name_is_unknown_to_the_language_model() -> None:
     tokenizer = AutoTokenizer.from_pretrained(EMBEDDED / "lm")
     names = {city.name for city in load_cities()} | set(load_country_names().values())
