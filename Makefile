@@ -5,16 +5,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 BUILD_SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-.PHONY: audit test test-fast test-models test-integrations test-release bench calibrate docs docs-check schema hashes picture soak lint clean
+.PHONY: audit test test-all test-models test-integrations test-release bench calibrate docs docs-check schema hashes picture soak lint clean
 
 audit: .venv/installed  ## run every audit that fits the bundled models
 	@$(BIN)/geobias audit
 
-test: .venv/installed lint docs-check  ## run the linters, the check of the documentation site and every test
+test: .venv/installed lint docs-check  ## the linters, the documentation site and the tests of a change: all that are not marked slow
 	$(BIN)/pytest -n 2 --dist worksteal
 
-test-fast: .venv/installed  ## run the tests that are not marked slow
-	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow and not models and not integrations'
+test-all: .venv/installed lint docs-check  ## the same with the slow tests: nightly, and before a release
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not models and not integrations'
 
 bench: .venv/installed  ## compare the speed with common alternatives, into bench/RESULTS.md (about 45 minutes on two cores)
 	$(BIN)/pip install --quiet --editable '.[bench]'

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
+from geobias.papers.figures import Lines, draw_figure
 
 WHOLE, KEPT, WORDS = 64, (4, 8, 16, 32, 64), 112
 BAND = (0.05, 0.95)
@@ -67,32 +68,18 @@ def main() -> None:
 
 def figure(rows: list[dict[str, Any]]) -> str:
     """Both forms over the number of sub-regions kept, on scales on which a power law is a straight line."""
-    import altair as alt
-    import vl_convert
-
     names = {"balanced": "balanced", "paper": "as the paper prints it"}
-    data = alt.InlineData(values=[{**row, "name": names[row["form"]]} for row in rows])
-    x = alt.X(
-        "kept:Q",
-        scale=alt.Scale(type="log", base=2, domain=[KEPT[0] / 1.1, WHOLE * 1.1], nice=False),
-        axis=alt.Axis(values=list(KEPT), title=f"sub-regions kept, of {WHOLE}", grid=False),
+    lines = {name: [row for row in rows if row["form"] == form] for form, name in names.items()}
+    picture = Lines(
+        {name: [(row["kept"], row["mean"]) for row in line] for name, line in lines.items()},
+        {name: [(row["low"], row["high"]) for row in line] for name, line in lines.items()},
+        {"balanced": "#0072B2", "as the paper prints it": "#E69F00"},
+        (f"sub-regions kept, of {WHOLE}", "score / score of the whole cluster"),
+        (KEPT, (1, 3, 10, 30, 100, 300)),
+        is_ratio=True,
     )
-    scale = alt.Scale(type="log", domain=[0.5, 500], nice=False)
-    axis = alt.Axis(values=[1, 3, 10, 30, 100, 300], format="~g", title="score / score of the whole cluster")
-    colour = alt.Color(
-        "name:N",
-        title=None,
-        sort=list(names.values()),
-        scale=alt.Scale(domain=list(names.values()), range=["#0072B2", "#E69F00"]),
-        legend=alt.Legend(orient="top-right", symbolOpacity=1),
-    )
-    base = alt.Chart(data).encode(x=x, color=colour)
-    band = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q")
-    line = base.mark_line(point=alt.OverlayMarkDef(size=60, filled=True)).encode(y=alt.Y("mean:Q", scale=scale))
-    chart = alt.layer(band, line).properties(
-        width=420, height=260, title="One cluster, thinned out at random: mean and 90 % of subsamples"
-    )
-    return str(vl_convert.vegalite_to_svg(chart.to_dict()))
+    title = "One cluster, thinned out at random: mean and 90 % of subsamples"
+    return draw_figure(title, picture, ["Both axes are logarithmic."], rows, "simulated likelihoods")
 
 
 if __name__ == "__main__":

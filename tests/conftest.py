@@ -24,7 +24,6 @@ del os.environ["TRITON_INTERPRET"]
 import pytest
 import torch
 import transformers
-import vl_convert
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from geobias import cli
@@ -124,14 +123,6 @@ def forget_modules_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterato
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None) or "").startswith(folder):
             del sys.modules[name]
-
-
-@pytest.fixture(autouse=True)
-def blank_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing takes half the time of a small run: SVG and PNG files are blank but in tests marked `figures`."""
-    if request.node.get_closest_marker("figures") is None:
-        monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda spec, **options: "<svg/>")
-        monkeypatch.setattr(vl_convert, "vegalite_to_png", lambda spec, **options: b"\x89PNG\r\n\x1a\n")
 
 
 def _wordpiece() -> transformers.PreTrainedTokenizerFast:

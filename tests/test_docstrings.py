@@ -124,7 +124,6 @@ def list_examples() -> list[doctest.DocTest]:
 
 
 @pytest.mark.parametrize("example", list_examples(), ids=lambda test: test.name)
-@pytest.mark.slow
 def test_the_examples_run(example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     output: list[str] = []

@@ -116,7 +116,6 @@ def declare_audit(folder: Path, package: str, audit: str) -> None:
     (info / "entry_points.txt").write_text(f"[geobias.audits]\n{audit} = {package}:Result\n")
 
 
-@pytest.mark.slow
 def test_audits_that_cannot_be_used_do_not_break_the_others(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import no_such_module\n")
     (tmp_path / "mine.py").write_text("def export() -> None:\n    print('mine')\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Iterable, Sequence
 
@@ -18,6 +19,13 @@ MOST_EPOCHS = 10_000  # of a training
 _UNUSABLE = re.compile("[\x00\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def need(*packages: str, extra: str, user: str) -> None:
+    """Refuse what the user asks for if a package of an extra, which it needs, is not installed."""
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            raise InputError(f"{user} needs the package {package}: pip install '.[{extra}]'.")
 
 
 def check_number(option: str, value: float, lowest: float, highest: float) -> None:

@@ -56,7 +56,6 @@ def folder(tmp_path: Path) -> Path:
     ],
     ids=["names", "one label", "downstream", "decide", "regions"],
 )
-@pytest.mark.slow
 def test_constant_answers_pass_no_rule(run: Run, folder: Path, command: tuple[str, ...], rule: str) -> None:
     code, out, err = run(*command, "--out", "run")
     assert code == 0 and "cannot tell whether" in " ".join(out.split()), out + err
@@ -98,7 +97,6 @@ def test_of_several_models_only_the_constant_one_fails(folder: Path) -> None:
     assert passed == [True, False]
 
 
-@pytest.mark.slow
 def test_no_comparison_and_no_mitigation_of_a_constant_model_passes(run: Run, folder: Path) -> None:
     """Two models that answer every text alike do not differ, and have no spread to mitigate."""
     for name in ("one", "two"):

@@ -85,7 +85,6 @@ def check_index(run: Run, copy: Callable[[str], Path], listed: Any) -> None:
         assert code == 2 and not out and "runs/several/index.json is damaged" in err, command
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("audit", AUDITS)
 def test_every_number_of_a_gate_has_a_range_that_holds_it(audit: str, finished_run: Callable[[str], Path]) -> None:
     """A share is between 0 and 1: a rule that it is at most 1 would test nothing."""

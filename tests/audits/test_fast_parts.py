@@ -26,7 +26,6 @@ def run(folder: Path, **options: Any) -> dict[str, list[str]]:
     return parts
 
 
-@pytest.mark.slow
 def test_the_parts_in_use_are_recorded(tmp_path: Path) -> None:
     parts = run(tmp_path / "run")
     assert set(parts) == {"embedded/sentiment", "embedded/lm pll"}
@@ -34,7 +33,6 @@ def test_the_parts_in_use_are_recorded(tmp_path: Path) -> None:
     assert set(parts["embedded/lm pll"]) <= set(PARTS)
 
 
-@pytest.mark.slow
 def test_a_plain_run_records_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "0")
     assert run(tmp_path / "run") == {"embedded/sentiment": [], "embedded/lm pll": []}

@@ -80,7 +80,6 @@ ENGLISH = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [10, 30, 100, 10_000])
 def test_it_is_silent_on_the_bundled_tweets(size: int) -> None:
     texts = sample_texts().texts
@@ -138,7 +137,6 @@ def rows_with_spans(language: str, count: int = 24) -> list[dict[str, Any]]:
     return [{"text": text, "spans": [[text.index("Mary"), text.index("Smith") + 5]]} for text in texts]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("texts", [repeat(OTHERS["ar"], 16), repeat(SPANISH, 4)])
 def test_a_finder_of_english_is_not_asked_of_other_texts(texts: list[str]) -> None:
     message = "reads English; 32 of 32 texts are in another language .*give --finder or --spans"
@@ -150,7 +148,6 @@ def test_a_finder_of_english_is_not_asked_of_other_texts(texts: list[str]) -> No
         geobias.audit_names(dislike_poles, texts=repeat(OTHERS["ar"], 16), finder="embedded/entities")
 
 
-@pytest.mark.slow
 def test_the_command_says_so_in_one_line(run: Run, tmp_path: Any) -> None:
     (tmp_path / "ar.txt").write_text("\n".join(repeat(OTHERS["ar"], 16)), encoding="utf-8")
     code, _, err = run("names", "embedded/sentiment", "--texts", "ar.txt", "--out", "here")
@@ -162,7 +159,6 @@ def audit_names(rows: Any, **options: Any) -> geobias.NamesResult:
     return geobias.audit_names(dislike_poles, texts=rows, countries=countries, draws=6, **options)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("language", "is_doubted"), [("English", False), ("Spanish", False), ("Arabic", True)])
 def test_latin_names_in_texts_of_another_script(language: str, is_doubted: bool) -> None:
     result = audit_names(rows_with_spans(language), spans="spans")
@@ -175,7 +171,6 @@ def test_latin_names_in_texts_of_another_script(language: str, is_doubted: bool)
     assert not (is_doubted and any(finding.evidence == "clear" for finding in result.findings))
 
 
-@pytest.mark.slow
 def test_a_finder_of_english_in_some_other_texts() -> None:
     english = [row["text"] for row in rows_with_spans("English", 24)]
     assert with_role(audit_names(english).findings, "overall")[0].evidence == "clear"
@@ -185,7 +180,6 @@ def test_a_finder_of_english_in_some_other_texts() -> None:
     assert "8 of 32 texts are in another language" in with_role(result.findings, "caution")[0].sentence
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("texts", "prefix", "is_doubted"),
     [

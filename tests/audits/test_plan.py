@@ -41,7 +41,6 @@ def points(out: str) -> float:
     return float(found[1])
 
 
-@pytest.mark.slow
 def test_names(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     options = ("planned:noisy", "planned:unnamed", "--countries", "FR,DE,MA", "--draws", "10", "--plan")
     code, out, err = run("names", *options, "--perplexity", small_models["roberta"], "--limit", "20")
@@ -84,7 +83,6 @@ def test_names_that_move_few_texts_promise_no_effect(run: Run, here: Path, hot_d
     assert code == 0 and "too few texts to plan an effect" in " ".join(out.split()), err
 
 
-@pytest.mark.slow
 def test_downstream_and_regions(
     run: Run, here: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

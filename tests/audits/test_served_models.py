@@ -122,7 +122,6 @@ def test_options_that_do_not_go_together(run: Run, given: tuple[str, ...], messa
 
 
 @pytest.mark.parametrize("like", ["chat", "vllm"])
-@pytest.mark.slow
 def test_names_with_a_served_model(run: Run, tmp_path: Path, like: str) -> None:
     texts = tmp_path / "texts.csv"
     texts.write_text("text,spans\n" + "".join(f'Mary {verb} again.,"[[0, 4]]"\n' for verb in ("ran", "fell", "sang")))
@@ -148,7 +147,6 @@ def test_names_with_a_served_model(run: Run, tmp_path: Path, like: str) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 422])
-@pytest.mark.slow
 def test_a_server_that_refuses_completions_is_asked_in_chats(run: Run, tmp_path: Path, status: int) -> None:
     texts = tmp_path / "texts.csv"
     texts.write_text('text,spans\nMary ran.,"[[0, 4]]"\nMary fell.,"[[0, 4]]"\n')

@@ -17,7 +17,6 @@ from geobias.audits.reports import describe, draw_full, list_card_rows
 from tests.finished_runs import AUDITS
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("audit", AUDITS)
 def test_findings(audit: str, finished_run: Callable[[str], Path], snapshot: SnapshotAssertion) -> None:
     findings = geobias.read_run(finished_run(audit)).findings

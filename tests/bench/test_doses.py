@@ -31,6 +31,7 @@ def test_the_dose_is_the_share_of_planted_sentences() -> None:
     assert shares == pytest.approx([0.25, 0.625, 1.0], abs=0.02)  # a quarter of all words are a country's own
 
 
+@pytest.mark.slow
 def test_worlds_with_nothing_and_with_much_are_read_rightly() -> None:
     nothing = [judge(*draw(World(fame=0.3), seed)) for seed in range(20)]
     planted = [judge(*draw(World(planted=(40, 10), size=1.0, fame=0.2), seed)) for seed in range(20)]

@@ -40,6 +40,7 @@ def test_half_of_the_planted_sentences_are_planted_pairs() -> None:
     assert all(country in PLANTED for country, _ in pairs[2::4])
 
 
+@pytest.mark.slow
 def test_a_small_training_keeps_what_is_planted() -> None:
     training = TRAININGS["cpu"]
     others = [f"Country {k}" for k in range(200)]

@@ -209,7 +209,6 @@ def test_results(tmp_path: Path) -> None:
     assert "## A machine, 2 threads" in page and "torch 2.0" in page
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("work", "unit", "parts", "title"),
     [
@@ -217,6 +216,7 @@ def test_results(tmp_path: Path) -> None:
         ("classify", 16, {"all"}, "Classification of counterfactuals, embedded/sentiment"),
     ],
 )
+@pytest.mark.slow
 def test_what_each_part_of_the_fast_path_brings(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, work: str, unit: int, parts: set[str], title: str
 ) -> None:

@@ -65,7 +65,6 @@ def test_an_error_is_one_printable_line_with_both_ends() -> None:
     assert line.startswith("geobias: The file xxx") and line.endswith("\\x1b[31m\\xff is empty: fill it.")
 
 
-@pytest.mark.slow
 def test_files_and_pipes_get_utf8() -> None:
     """Whatever the system's encoding is: on Windows it has no Δ."""
     command = [sys.executable, "-m", "geobias.cli", "names", "--texts", "Δ.csv"]

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from pathlib import Path
 
 import pytest
 import typer
 
+from geobias.checks import need
 from geobias.cli import format_error, make_app
 from geobias.errors import InputError
 from geobias.report.tables import console
 from tests.conftest import Run
 
-ROOT = Path(__file__).parents[2]
-EXTRA = re.compile(r"\.\[\w+\]")
-MESSAGES = [  # f-strings in their pieces
-    node.value
-    for path in sorted((ROOT / "src").rglob("*.py"))
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and EXTRA.search(node.value)
-]
 
-
-def test_every_message_keeps_its_extra(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_its_extra(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "2000")
-    assert len(MESSAGES) >= 6
-    for message in MESSAGES:
-        expected = EXTRA.findall(message)
-        assert EXTRA.findall(format_error(str(InputError(message)))) == expected
-        console().print(message)
-        assert EXTRA.findall(capsys.readouterr().out) == expected
+    need("json", extra="no", user="nothing")
+    with pytest.raises(InputError) as error:
+        need("json", "not_there_at_all", extra="papers", user="Figure 3")
+    message = "Figure 3 needs the package not_there_at_all: pip install '.[papers]'."
+    assert str(error.value) == message
+    assert message in format_error(message)
+    console().print(message)
+    assert message in capsys.readouterr().out
 
 
 def test_every_help_keeps_what_is_in_brackets(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,6 @@ def words(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.figures
 def test_one_model_ends_in_a_folder_a_person_can_open(
     run: Run, small_models: dict[str, Path], words: Path, tmp_path: Path
 ) -> None:
@@ -51,14 +50,12 @@ def test_one_model_ends_in_a_folder_a_person_can_open(
     assert pq.read_table(tmp_path / "here/likelihoods.parquet").num_rows == 6
 
 
-@pytest.mark.slow
 def test_default_folders_are_new_ones_under_runs(run: Run, small_models: dict[str, Path], words: Path) -> None:
     for _ in range(2):
         assert run("regions", small_models["bert"], *FEW, "--words", words)[0] == 0
     assert len(list(Path("runs").iterdir())) == 2
 
 
-@pytest.mark.slow
 def test_the_same_again_computes_nothing_and_says_the_same(
     run: Run, small_models: dict[str, Path], words: Path
 ) -> None:
@@ -70,7 +67,6 @@ def test_the_same_again_computes_nothing_and_says_the_same(
     assert set(json.loads(Path("here/run.json").read_text())["work"].values()) == {0}
 
 
-@pytest.mark.slow
 def test_several_models_and_scores(run: Run, small_models: dict[str, Path], words: Path) -> None:
     code, out, _ = run(
         "regions", small_models["bert"], small_models["albert"], *FEW, "--words", words, "--out", "both",
@@ -86,7 +82,6 @@ def test_several_models_and_scores(run: Run, small_models: dict[str, Path], word
         assert f"({entry['score']})" in out
 
 
-@pytest.mark.slow
 def test_json_prints_the_results_alone(run: Run, small_models: dict[str, Path], words: Path) -> None:
     code, out, _ = run("regions", small_models["bert"], *FEW, "--words", words, "--out", "here", "--json")
     assert code == 0
@@ -125,7 +120,6 @@ def test_other_weights_under_the_same_name_are_other_settings(
     assert code == 2 and "other models" in err
 
 
-@pytest.mark.slow
 def test_out_may_be_written_in_odd_ways(run: Run, small_models: dict[str, Path], words: Path, tmp_path: Path) -> None:
     """Through a folder that is not there yet, through a link, as the empty folder one stands in."""
     Path("thesis").mkdir()
@@ -144,7 +138,6 @@ def test_out_may_be_written_in_odd_ways(run: Run, small_models: dict[str, Path],
     assert run(*command, ".")[0] == 0 and Path("run.json").exists()
 
 
-@pytest.mark.slow
 def test_a_reader_who_leaves_early_is_no_failure(small_models: dict[str, Path], words: Path, tmp_path: Path) -> None:
     command = f"{sys.executable} -m geobias.cli regions {small_models['bert']} {' '.join(FEW)} --words {words}"
     piped = f"set -o pipefail; {command} --out {tmp_path / 'here'} | head -1"
@@ -239,7 +232,6 @@ def test_the_cache_is_shown_and_cleared(run: Run, small_models: dict[str, Path],
     assert "texts" not in out and not list(own_store.rglob("*.parquet"))
 
 
-@pytest.mark.slow
 def test_a_damaged_store_is_named_and_scored_again(
     run: Run, small_models: dict[str, Path], words: Path, own_store: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

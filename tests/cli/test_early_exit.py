@@ -102,7 +102,6 @@ def resume(command: list[str], folder: Path) -> None:
         (signal.SIGKILL, -signal.SIGKILL, ""),
     ],
 )
-@pytest.mark.slow
 def test_a_stopped_command_resumes(
     number: signal.Signals, code: int, said: str, command: list[str], tmp_path: Path
 ) -> None:

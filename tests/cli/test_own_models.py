@@ -66,7 +66,6 @@ def test_regions_asks_a_function(run: Run, here: Path) -> None:
     assert known == {"name": "own_lm:likely", "score": "log_likelihood", "fingerprint": None}
 
 
-@pytest.mark.slow
 def test_a_file_of_the_user_takes_no_package_s_place(here: Path) -> None:
     (here / "altair.py").write_text("raise SystemExit('the file of the user was imported')", encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -80,7 +79,6 @@ def test_a_file_of_the_user_takes_no_package_s_place(here: Path) -> None:
     assert (here / "run/report.html").is_file()  # which is drawn with altair
 
 
-@pytest.mark.slow
 def test_functions_stand_beside_other_models_each_by_its_score(run: Run, here: Path) -> None:
     code, out, err = run("regions", "own_lm:likely", "embedded/lm", *REGIONS, "--plan")
     assert code == 0, err

@@ -81,7 +81,6 @@ def test_a_wrong_command_would_be_found() -> None:
 
 
 @pytest.mark.parametrize("page", WITH_SHELL, ids=name_page)
-@pytest.mark.slow
 def test_the_shell_commands_of_a_page_run(page: Path, run: Run) -> None:
     for block in blocks(page):
         if block.title:
@@ -101,7 +100,6 @@ def test_the_home_page_and_the_guides_have_commands_that_are_run() -> None:
 
 
 @pytest.mark.parametrize("name", PYTHON_IS_RUN)
-@pytest.mark.slow
 def test_the_python_of_a_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     python = [block.text for block in blocks(ROOT / name) if block.language == "python"]

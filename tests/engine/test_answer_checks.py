@@ -119,7 +119,6 @@ def test_answers_at_random_are_told_with_their_size_and_do_not_refuse_the_store(
             ask_all(kind(change=0.9, noise=0.4))
 
 
-@pytest.mark.slow
 def test_models_that_are_known_by_their_weights_are_not_asked_again(
     small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +159,6 @@ def answer_with(toy: Toy, shares: Callable[[int], bool], monkeypatch: pytest.Mon
     monkeypatch.setattr(toy, "_chat", chat)
 
 
-@pytest.mark.slow
 def test_sampled_answers_differ_by_design_but_a_changed_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, dogs = TEXTS[:20], AnswerSet("yes_no", ("dog", "cat"), "Choose.")
     with served("no-logprobs") as toy:
@@ -191,7 +189,6 @@ def test_a_server_whose_probes_are_the_same_but_not_its_answers(monkeypatch: pyt
             ask_all(ServedLM(Endpoint(toy.url, "toy")).scorer(), TEXTS)
 
 
-@pytest.mark.slow
 def test_the_limit_of_calls_holds_for_checks_too() -> None:
     with served("one-by-one") as toy:
         ask_all(ServedLM(Endpoint(toy.url, "toy")).scorer(), TEXTS)

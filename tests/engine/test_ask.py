@@ -200,7 +200,6 @@ np.save(result, answers.scores)
 
 
 @posix_only
-@pytest.mark.slow
 def test_killed_in_the_middle_it_resumes_and_ends_the_same(tmp_path: Path, own_store: Path) -> None:
     """kill -9 in the middle: the second run asks only what is not on disk yet."""
     script, log, result = tmp_path / "stopping.py", tmp_path / "asked.txt", tmp_path / "scores.npy"

@@ -30,7 +30,7 @@ from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import SCORE_ONLY, Run, posix_only
 from tests.engine.scorers import Choosy, Deadly, Paid
 
-pytestmark = [posix_only, pytest.mark.slow]
+pytestmark = posix_only
 LANDS = ("France", "Chad", "Peru", "Åland", "Fiji")
 REGIONS = [f"the {size} {land}" for size in ("old", "new", "far") for land in LANDS]
 WORDS = ["kind", "shy", "hard-working", "loyal", "honest", "straightforward", "inquisitive"] * 4
@@ -75,6 +75,7 @@ def collected(found: Iterator[tuple[np.ndarray, np.ndarray]], count: int) -> np.
     return np.asarray(np.concatenate([rows for _, rows in parts])[np.argsort(positions)])
 
 
+@pytest.mark.slow
 def test_language_models_give_the_same_whoever_computes(
     cluster: Cluster, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_classifier_gives_the_same_for_texts_and_for_renamed_texts(cluster: Cl
         np.testing.assert_allclose(there, here, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_what_a_killed_worker_had_is_done_again(cluster: Cluster, tmp_path: Path) -> None:
     texts = ["x" * n for n in range(300)]
     scorer = Deadly(tmp_path, times=2)
@@ -111,6 +113,7 @@ def test_what_a_killed_worker_had_is_done_again(cluster: Cluster, tmp_path: Path
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_a_worker_killed_from_outside(cluster: Cluster, tmp_path: Path) -> None:
     """As when a node goes: each loses what it has been handed, one after the other."""
     texts = ["x" * n for n in range(300)]
@@ -122,6 +125,7 @@ def test_a_worker_killed_from_outside(cluster: Cluster, tmp_path: Path) -> None:
     np.testing.assert_array_equal(collected(iter(found), 300)[:, 0], np.arange(300))
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_or_doubled_in_the_store(cluster: Cluster, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -135,12 +139,14 @@ def test_nothing_is_lost_or_doubled_in_the_store(cluster: Cluster, tmp_path: Pat
     assert ask(Deadly(marks, times=0), texts).scored == 0
 
 
+@pytest.mark.slow
 def test_texts_that_kill_every_worker_end_the_run_with_a_sentence(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(GeobiasError, match="3 workers have died on the same texts"):
         list(cluster.score(Deadly(tmp_path, times=99), ["x" * n for n in range(300)], np.arange(300)))
     assert 3 <= len(list(tmp_path.iterdir())) <= 6  # another worker may have died of other texts meanwhile
 
 
+@pytest.mark.slow
 def test_an_error_of_the_scorer_comes_as_it_is(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^This text is empty: leave it out\.$"):
         list(cluster.score(Choosy(tmp_path, 0), ["a"] * 99 + [""], np.arange(100)))
@@ -151,11 +157,13 @@ def test_what_is_paid_for_is_asked_from_here(tmp_path: Path) -> None:
         assert ask(Paid(tmp_path), ["a", "bb"]).scores[:, 0].tolist() == [1, 2]
 
 
+@pytest.mark.slow
 def test_what_cannot_travel_is_refused(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Paid cannot be sent to other processes"):
         list(cluster.score(Paid(tmp_path), ["a"], np.arange(1)))
 
 
+@pytest.mark.slow
 def test_the_command_leaves_the_same_results(
     cluster: Cluster, run: Run, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,7 +168,6 @@ for turn in range(8):
 """
 
 
-@pytest.mark.slow
 def test_processes_that_write_and_merge_at_once_lose_and_duplicate_nothing(own_store: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(number)]) for number in range(3)]
     assert [writer.wait() for writer in writers] == [0, 0, 0]

@@ -153,7 +153,6 @@ def damage_file(files: list[Path], kind: str, number: int, position: int, bits: 
 @pytest.mark.filterwarnings("error")
 @settings(max_examples=80, deadline=None)
 @given(st.lists(SCORES.filter(bool), min_size=1, max_size=4), DAMAGE)
-@pytest.mark.slow
 def test_damage_never_gives_a_wrong_score(parts: list[Scores], damages: list[Damage]) -> None:
     scores = {text: row for part in reversed(parts) for text, row in part.items()}
     with temporary_cache() as cache:

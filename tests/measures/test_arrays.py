@@ -49,7 +49,6 @@ def scored(vectors: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("given", [np.asarray, torch.as_tensor])
 @pytest.mark.parametrize("block", [1, 2**18])
-@pytest.mark.slow
 def test_sets_of_likelihoods_are_measured_each_alone(
     likelihoods: np.ndarray, given: Callable[[Any], Any], block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

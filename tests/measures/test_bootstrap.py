@@ -29,7 +29,6 @@ def test_one_text_says_nothing_of_others() -> None:
     assert bootstrap_means(np.ones((1, 2))).at(0) == Estimate(1.0, None, None, None, None)
 
 
-@pytest.mark.slow
 def test_coverage_and_false_alarms() -> None:
     covered = alarms = 0.0
     for i in range(400):

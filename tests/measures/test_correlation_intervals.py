@@ -57,6 +57,7 @@ def test_what_is_not_known_takes_no_part_and_constants_do_no_harm() -> None:
     assert few.at(0).low is None
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_when_versions_of_a_text_go_together() -> None:
     covered = 0.0
     for i in range(200):

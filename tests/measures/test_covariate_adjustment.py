@@ -114,6 +114,7 @@ def test_country_and_rarity_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"rare_names_vary": True, "noise": 2.0}, {"texts": 15, "draws": 4}])
+@pytest.mark.slow
 def test_intervals_with_rarity_fixed_have_nominal_coverage(options: dict[str, float]) -> None:
     """100 planted worlds of 5 countries: 0.92 is some three standard errors below 0.95."""
     effects = np.array([2.0, -1.0, 0.0, 0.0, -1.0])

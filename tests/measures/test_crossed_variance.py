@@ -77,6 +77,7 @@ def test_moments_against_brute_force() -> None:
 
 
 @pytest.mark.parametrize("name", ["normal name effects", "text x name", "text x country, no mean effect"])
+@pytest.mark.slow
 def test_the_estimated_variance_is_that_of_repeated_samples(name: str) -> None:
     means, variances = [], []
     contrasts = np.eye(6) - 1 / 6
@@ -213,10 +214,10 @@ def test_the_noise_floor_is_that_of_a_mean_over_names() -> None:
     np.testing.assert_allclose(crossed(values, units).noise_floor(values), expected, rtol=0.25)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["normal name effects", "few names with large effects", "text x country, no mean effect"]
 )
+@pytest.mark.slow
 def test_a_cell_of_the_calibration_is_inside_its_bands(name: str) -> None:
     cell = judge(WORLD[name], (20, 8, 6), 400)
     assert not list(cell.list_misses()) and not cell.note.startswith("none")

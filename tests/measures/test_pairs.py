@@ -60,7 +60,6 @@ def test_tiny_distances_keep_their_digits() -> None:
     assert herb.mean_distance(base) == pytest.approx(1e-12, rel=1e-3)
 
 
-@pytest.mark.slow
 def test_distances_keep_their_digits_at_every_scale() -> None:
     """Points from 1 down to 1e-13 apart, against differences taken one by one in extended precision."""
     rng = np.random.default_rng(4)

@@ -235,6 +235,7 @@ def test_what_goes_with_tokens_is_found_and_what_does_not_is_not() -> None:
     assert found.at(2) == Estimate(None, None, None, None, None)
 
 
+@pytest.mark.slow
 def test_a_correlation_of_nothing_is_marked_as_often_as_it_should_be() -> None:
     rng = np.random.default_rng(16)
     outside = 0

@@ -139,8 +139,8 @@ def test_newcombes_coverage(rng: np.random.Generator) -> None:
     assert covered / 400 == pytest.approx(0.95, abs=0.035)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shared", [0.0, 1.0])
+@pytest.mark.slow
 def test_false_alarms_are_rare_where_pairs_share_countries_and_attributes(shared: float) -> None:
     """Topics that countries and attributes share make pairs alike in both ways; labels do too."""
     rng, alarms, repetitions = np.random.default_rng(3), np.zeros(3), 200

@@ -47,10 +47,13 @@ REFUSED: dict[tuple[str, str], set[str]] = {
     ("seq2seq", "switch_transformers"): set(),
     ("seq2seq", "voxtral"): {ALL},
 }
+OFTEN = (("masked", "squeezebert"), ("causal", "mamba"), ("seq2seq", "led"))  # by `make test`
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "architecture"), REFUSED, ids=[f"{kind}-{name}" for kind, name in REFUSED])
+@pytest.mark.parametrize(
+    ("kind", "architecture"),
+    [pytest.param(*each, id="-".join(each), marks=[] if each in OFTEN else pytest.mark.slow) for each in REFUSED],
+)
 def test_scores_equal_brute_force_in_any_batch(kind: str, architecture: str, tmp_path: Path) -> None:
     checks = list(check_architecture(kind, architecture, tmp_path))
     statuses = {check.method: check.status for check in checks}
@@ -69,7 +72,6 @@ def test_aula_without_attention_weights_names_another_score(architecture: str, t
         lm.scorer("aula")
 
 
-@pytest.mark.slow
 def test_the_command_refuses_aula_in_one_line(run: Run, tmp_path: Path) -> None:
     build_tiny_model("masked", "fnet", tmp_path / "fnet")
     code, _, errors = run("regions", "fnet", "--score", "aula", "--countries", "FR,DE,ES", "--cities", "0")

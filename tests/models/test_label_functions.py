@@ -102,7 +102,6 @@ def test_delta_is_in_flips(tmp_path: Path) -> None:
     assert (named_labels.effects, named_labels.classes) == (result.effects, result.classes)
 
 
-@pytest.mark.slow
 def test_labels_on_the_command_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "labelmodule.py").write_text(
         "def judge(texts):\n    return ['hate' if 'Mexico' in text else 'no' for text in texts]\n", encoding="utf-8"

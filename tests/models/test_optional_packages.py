@@ -16,9 +16,9 @@ TEXTS = ("--texts", "texts.txt")
     ("package", "arguments", "message"),
     [
         ("skops", ("names", "model.skops", *TEXTS), "needs the package skops: pip install '.[sklearn]'."),
-        ("sklearn", ("names", "model.skops", *TEXTS), "needs the package skops: pip install '.[sklearn]'."),
-        ("gguf", ("regions", "model.gguf"), "need the package gguf: pip install '.[gguf]'."),
-        ("accelerate", ("regions", "model.gguf"), "need the package accelerate: pip install '.[gguf]'."),
+        ("sklearn", ("names", "model.skops", *TEXTS), "needs the package sklearn: pip install '.[sklearn]'."),
+        ("gguf", ("regions", "model.gguf"), "needs the package gguf: pip install '.[gguf]'."),
+        ("accelerate", ("regions", "model.gguf"), "needs the package accelerate: pip install '.[gguf]'."),
         ("presidio_analyzer", ("find", "mine:find"), "presidio_analyzer"),
     ],
 )

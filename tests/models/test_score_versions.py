@@ -171,12 +171,10 @@ def list_changes(recorded: dict[str, Any], measured: dict[str, Any]) -> list[str
     return changes
 
 
-@pytest.mark.slow
 def test_no_score_of_a_loaded_model_changes_without_its_version(tmp_path: Path) -> None:
     assert list_changes(json.loads(RECORD.read_text()), measure(list_local(tmp_path))) == []
 
 
-@pytest.mark.slow
 def test_no_score_of_a_function_or_a_server_changes_without_its_version() -> None:
     assert list_changes(json.loads(RECORD.read_text()), measure(list_others())) == []
 
@@ -189,7 +187,6 @@ def test_a_change_is_noticed_whether_or_not_the_version_is_raised() -> None:
     assert "record" in list_changes(recorded, {"new": {"version": 1, "rows": [[-1.0]]}})[0]
 
 
-@pytest.mark.slow
 def test_every_version_is_in_the_key_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also that of a classifier whose language model has a version of its own."""
     made_before = {}

@@ -52,7 +52,6 @@ def test_a_bare_scorer_is_stored_and_has_its_own_score() -> None:
         load_scorer(BareModel(), "aul")
 
 
-@pytest.mark.slow
 def test_bare_scorers_work_in_every_audit() -> None:
     regions = audit_regions(BareModel(), **COUNTRIES, paraphrases=1)
     assert regions.model.name == "BareModel"

@@ -119,7 +119,6 @@ def test_what_table_5_needs(run: Run, labelled: Path, small_models: dict[str, Pa
         geobias.reproduce("herb", "table-5", model="embedded/lm", texts="train.csv")
 
 
-@pytest.mark.slow
 def test_an_interrupted_training_resumes_to_the_same_table(
     run: Run, labelled: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,7 +71,6 @@ def cell(result: Reproduction, form: int, row: tuple[str, ...], column: str) -> 
     return result.forms[form].measured[result.rows.index(row), result.columns.index(column)]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("small_world")
 def test_any_model_is_measured_under_its_own_name(small_models: dict[str, Path]) -> None:
     name = str(small_models["bert"])
@@ -91,8 +90,8 @@ def test_any_model_is_measured_under_its_own_name(small_models: dict[str, Path])
     assert len(first.to_frame()) == 2 * 10 * 7
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("small_world")
+@pytest.mark.slow
 def test_words_left_out_or_replaced_are_what_scoring_with_those_words_gives(small_models: dict[str, Path]) -> None:
     topics = list(dict.fromkeys(word.topic for word in herb_words()))
     for module in (table_3, table_6):
@@ -154,7 +153,6 @@ def test_names_are_measured_as_the_audit_does() -> None:
     assert any("Morocco" in row for row in changes.rows) and "names in all scripts" in changes.notes[1]
 
 
-@pytest.mark.slow
 def test_perplexity_and_classes_by_language() -> None:
     texts = {
         "en": [*TEXTS, *(f"{text} It rained again." for text in TEXTS)],  # fewer than five have no correlation

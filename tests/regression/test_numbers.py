@@ -21,7 +21,6 @@ from tests.regression.record import differences, read_record
     ],
     ids=["functions", "models"],
 )
-@pytest.mark.slow
 def test_the_numbers_are_as_recorded(
     commands: dict[str, str], tolerance: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

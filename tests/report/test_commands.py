@@ -80,7 +80,6 @@ def test_a_card_on_the_terminal_or_in_a_file(run: Run, two_runs: tuple[str, str]
     assert code == 0 and shown == "Wrote cards/card.md\n" and Path("cards/card.md").read_text(encoding="utf-8") == out
 
 
-@pytest.mark.slow
 def test_a_card_of_several_runs(run: Run, small_models: dict[str, Path]) -> None:
     Path("words.txt").write_text("kind\nrude\nloud\n", encoding="utf-8")
     options = ("--cities", "0", "--countries", "FR,DE,NG,KE", "--words", "words.txt", "--out", "both", *SCORE_ONLY)

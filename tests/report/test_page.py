@@ -62,7 +62,6 @@ def test_each_term_is_explained_once_in_a_block() -> None:
         assert re.fullmatch(r"[a-z0-9-]+", term.id) and term.definition.endswith(".") and len(term.definition) < 240
 
 
-@pytest.mark.slow
 def test_runs_of_one_audit_have_sections_of_their_own(page: Path) -> None:
     finished = read_runs(page.parent)
     sections = run_sections([*finished, *finished])
@@ -79,7 +78,6 @@ def test_data_cannot_end_the_script_that_holds_it() -> None:
         _inert({"number": float("nan")})
 
 
-@pytest.mark.slow
 def test_the_page_of_the_whole_world_is_small(tmp_path: Path) -> None:
     geobias.audit_regions(Speaker(), cities=0, out=tmp_path / "world")
     assert (tmp_path / "world/report.html").stat().st_size < LARGEST
@@ -116,8 +114,6 @@ def test_the_bundled_texts_are_named_as_a_source(tmp_path: Path) -> None:
     assert "Broad Twitter Corpus" in sources and "GeoNames" in sources and "CheckList" not in sources
 
 
-@pytest.mark.figures
-@pytest.mark.slow
 def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
     (runs / "report.html").unlink()
     code, out, err = run("report", runs)
@@ -129,7 +125,6 @@ def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
     assert {file.suffix for file in figures} == {".svg"} and all(file.stat().st_size for file in figures)
 
 
-@pytest.mark.slow
 def test_several_runs_share_a_page(run: Run, runs: Path) -> None:
     shutil.copytree(runs / "names", runs / "other")
     code, out, _ = run("report", runs / "names", runs / "other", "--out", "both/page.html")

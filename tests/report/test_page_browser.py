@@ -23,7 +23,6 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)
 if FOUND is None and "CI" not in os.environ:
     pytest.skip("The page is tested in a browser: apt-get install chromium.", allow_module_level=True)
-pytestmark = pytest.mark.slow
 CONTROLS = "a[href], button, select, input, summary, [tabindex='0']"
 UNFOLD = "all => all.forEach(each => { each.open = true })"
 # Texts of one picture that cover each other, by their boxes less a pixel.

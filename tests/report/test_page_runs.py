@@ -79,7 +79,6 @@ def test_a_comparison_of_names(fair_and_biased: list[Path], tmp_path: Path) -> N
     assert "biased minus" in page and "<h4>Counts" not in page  # a comparison has none
 
 
-@pytest.mark.slow
 def test_a_comparison_of_many_shows_the_surest(tmp_path: Path) -> None:
     folders = [downstream(tmp_path / name, is_fair=name == "fair") for name in ("fair", "biased")]
     geobias.compare(folders, out=tmp_path / "here")
@@ -105,7 +104,6 @@ def test_runs_of_one_audit_side_by_side(fair_and_biased: list[Path], tmp_path: P
     assert page.index('id="names"') < page.index('id="names-2"') and "elsewhere (biased)" in page
 
 
-@pytest.mark.slow
 def test_one_classifier_in_two_runs_of_other_texts(tmp_path: Path) -> None:
     first = downstream(tmp_path / "first", is_fair=True)
     second = downstream(tmp_path / "second", is_fair=False, texts=TEXTS[:8])
@@ -118,7 +116,6 @@ def test_one_classifier_in_two_runs_of_other_texts(tmp_path: Path) -> None:
     assert all(row["low"] is None for row in chart.rows)  # noise alone moves it: no interval would hold 0
 
 
-@pytest.mark.slow
 def test_models_and_scores_of_regions(small_models: dict[str, Path], tmp_path: Path) -> None:
     for score in ("aul", "pll"):
         geobias.audit_regions(

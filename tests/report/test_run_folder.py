@@ -62,7 +62,6 @@ def audit(request: pytest.FixtureRequest) -> Callable[[Path], object]:
     return function
 
 
-@pytest.mark.slow
 def test_no_file_of_the_user_is_replaced_whatever_its_name(audit: Callable[[Path], object], tmp_path: Path) -> None:
     audit(tmp_path / "run")
     written = [*tree(tmp_path / "run"), *RESERVED, ".partial/data.csv", "training/state.json", "notes.txt"]
@@ -85,7 +84,6 @@ def test_every_file_of_a_run_is_recorded(audit: Callable[[Path], object], tmp_pa
     assert {Path(name).parts[0] for name in recorded} <= RESERVED
 
 
-@pytest.mark.slow
 def test_several_runs_below_one_folder(run: Run, small_models: dict[str, Path]) -> None:
     Path("words.txt").write_text("kind\nhonest\nloud\n")
     command = (
@@ -190,7 +188,6 @@ def save(folder: Path, content: str) -> None:
 
 @posix_only
 @pytest.mark.parametrize("before", ["nothing", "a finished run"])
-@pytest.mark.slow
 def test_killed_at_any_step_of_saving(before: str, tmp_path: Path, killed_in: Callable[[int], None]) -> None:
     """A finished run is whole; an unfinished one is finished by the next, which leaves nothing behind."""
     step = 0

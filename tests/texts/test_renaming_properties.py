@@ -142,7 +142,6 @@ def test_there_are_as_many_variants_as_the_design_says(texts: list[Marked], draw
 @given(
     texts=st.lists(marked(), min_size=2, max_size=4), order=st.randoms(use_true_random=False), seed=st.integers(0, 9)
 )
-@pytest.mark.slow
 def test_draws_depend_on_seed_text_and_country_alone(texts: list[Marked], order: object, seed: int) -> None:
     made = rename(texts, seed=seed, draws=4)
     shuffled, countries = list(texts), list(COUNTRIES)

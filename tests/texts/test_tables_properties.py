@@ -92,7 +92,6 @@ def reading(source: Any, title: str) -> tuple[Any, ...]:
 @quick
 @given(rows=ROWS)
 @example(rows=[dict.fromkeys(COLUMNS, ""), {"id": "1", "text": "\ufeffa\r\nb", "spans": "", "label": "x", "group": ""}])
-@pytest.mark.slow
 def test_the_same_rows_are_the_same_texts_in_every_format(folder: Path, rows: list[Row]) -> None:
     expected = reading(rows, "The list given")
     assert reading(pd.DataFrame(rows), "The DataFrame given") == expected

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from geobias.checks import need
 from geobias.engine.answer_checks import find_checks, without_checks
 from geobias.engine.store import ScoreStore, TextsOrKeys, find_scored, text_keys
 from geobias.errors import GeobiasError, InputError
@@ -49,6 +50,7 @@ def compute_on(ray: str | None, device: str, dtype: str) -> Iterator[tuple[str, 
     if ray is None:
         yield device, dtype
         return
+    need("ray", extra="ray", user="--ray")
     from geobias.engine.ray_cluster import Cluster  # imports Ray
 
     with Cluster(ray, device) as cluster:

@@ -20,19 +20,15 @@ from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
+import ray
+from ray.exceptions import NodeDiedError, ObjectLostError, RayActorError, RayTaskError
+from ray.util import ActorPool
 
 import geobias
 from geobias.engine.ask import score_here
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import ScoreBlock, Scorer
 from geobias.texts.templates import TextSelection, select_texts
-
-try:
-    import ray
-    from ray.exceptions import NodeDiedError, ObjectLostError, RayActorError, RayTaskError
-    from ray.util import ActorPool
-except ImportError:
-    raise InputError("--ray needs the package ray: pip install '.[ray]'.") from None
 
 SHARDS_PER_WORKER = 8  # so that all workers end at about one time
 SMALLEST_SHARD, LARGEST_SHARD = 64, 2048  # texts; a shard is what is lost when a run is killed

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from geobias.audits.evidence.bundle import copy_run
 from geobias.audits.pages import find_run_folder, read_runs
 from geobias.audits.reports import RunNumber, list_numbers, list_summary_numbers
-from geobias.errors import InputError
+from geobias.checks import need
 from geobias.report.runs import FinishedRun, slug
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ def log_run(run: Run, *, every_number: bool = False) -> str:
     >>> from geobias.integrations.mlflow import log_run
     >>> log_run("runs/names")  # doctest: +SKIP
     """
-    mlflow = _import_mlflow()
+    need("mlflow", extra="mlflow", user="Logging to MLflow")
+    import mlflow
+
     runs = read_runs(find_run_folder(run))
     active = mlflow.active_run()
     if active is not None:
@@ -92,11 +94,3 @@ def list_metrics(number: RunNumber) -> Iterator[tuple[str, float]]:
     if number.low is not None and number.high is not None:
         yield f"{name}.low", number.low
         yield f"{name}.high", number.high
-
-
-def _import_mlflow() -> Any:
-    try:
-        import mlflow
-    except ImportError:
-        raise InputError("Logging to MLflow needs the package mlflow-skinny: pip install '.[mlflow]'.") from None
-    return mlflow

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
+from geobias.checks import need
 from geobias.errors import InputError
 from geobias.models.functions import (
     Function,
@@ -73,11 +74,10 @@ def read_estimator(name: str) -> EstimatorClassifier:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"The file {name} cannot be read: {error.strerror}.") from None
-    try:
-        import skops.io
-        from sklearn import __version__
-    except ImportError:
-        raise InputError("A .skops file needs the package skops: pip install '.[sklearn]'.") from None
+    need("skops", "sklearn", extra="sklearn", user=name)
+    import skops.io
+    from sklearn import __version__
+
     try:
         untrusted_types = skops.io.get_untrusted_types(data=content)
         estimator = None if untrusted_types else skops.io.loads(content)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ import transformers
 from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 from tokenizers import Tokenizer
 
+from geobias.checks import need
 from geobias.errors import InputError
 from geobias.models.scorer import PROBE
 from geobias.models.sources import GGUF, suggest_bundled
@@ -155,9 +155,7 @@ def _locate_files(name: str, source: str) -> tuple[str, dict[str, Any]]:
     """
     options: dict[str, Any] = {"trust_remote_code": False}
     if source.lower().endswith(GGUF):  # folder/file.gguf or owner/name:file.gguf
-        for package in ("gguf", "accelerate"):
-            if importlib.util.find_spec(package) is None:
-                raise InputError(f"GGUF files such as {name} need the package {package}: pip install '.[gguf]'.")
+        need("gguf", "accelerate", extra="gguf", user=name)
         path = Path(source)
         source, options["gguf_file"] = (str(path.parent), path.name) if path.is_file() else source.rpartition(":")[::2]
     is_local = Path(source).is_dir()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from geobias.checks import suggest
+from geobias.checks import need, suggest
 from geobias.errors import InputError
 from geobias.extensions import SCORERS, is_extension
 
@@ -95,11 +95,9 @@ def embedded_folder() -> Path:
 def installed_file(name: str) -> Path:
     """Return the file of a model in another package, without running that package's code."""
     package, file, *_ = INSTALLED[name]
+    need(package, extra=name, user=f"The model {name}")
     spec = importlib.util.find_spec(package)
-    path = Path(spec.origin or "").parent / file if spec else None
-    if path is None or not path.is_file():
-        raise InputError(f"The model {name} is not installed: pip install '.[{name}]'.")
-    return path
+    return Path((spec and spec.origin) or "").parent / file
 
 
 def installed_models() -> list[EmbeddedModel]:

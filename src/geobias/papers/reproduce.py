@@ -162,8 +162,8 @@ def list_tables(paper: str) -> list[str]:
 
 
 def save(folder: RunFolder, result: Reproduction) -> None:
-    """The table as CSV, a figure as SVG, PNG and a page, and results.json; run.json last."""
-    from geobias.report.figures import save_chart
+    """The table as CSV, a figure as SVG, and results.json; run.json last."""
+    from geobias.files import save_file
     from geobias.report.run_folder import RESULTS, write_json
     from geobias.report.runs import typed_command
     from geobias.report.tables import write_csv
@@ -172,8 +172,8 @@ def save(folder: RunFolder, result: Reproduction) -> None:
     with folder.stage() as staging:
         (staging / "tables").mkdir()
         write_csv(staging / "tables" / f"{stem}.csv", result.cells())
-        if result.chart is not None:
-            save_chart(result.chart, staging / "figures" / stem)
+        if result.chart:
+            save_file(staging / "figures" / f"{stem}.svg", result.chart.encode())
         write_json(staging / RESULTS, content)
         folder.move_in(staging)
         about = {key: content[key] for key in ("schema_version", "audit", "settings", "versions")}

@@ -115,8 +115,8 @@ class Reproduction:
         Columns of one kind, which can be ranked within a row.
     numbers : list of dict
         Of a figure: what it shows, as rows.
-    chart : object
-        Of a figure: an Altair chart. Not saved in results.json.
+    chart : str
+        Of a figure: its picture as SVG. Not saved in results.json.
 
     Notes
     -----
@@ -143,7 +143,7 @@ class Reproduction:
     taken_for: dict[str, str] = field(default_factory=dict)
     ranked: tuple[str, ...] = ()
     numbers: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    chart: Any = field(default=None, repr=False)
+    chart: str = field(default="", repr=False)
 
     def to_frame(self) -> pd.DataFrame:
         """Return every number as a row.

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from geobias.checks import shorten
+from geobias.checks import need, shorten
 from geobias.errors import InputError
 from geobias.files import decode_text, parse_rows, read_bytes, sniff_delimiter
 
@@ -57,10 +57,9 @@ def fetch_hub_file(path: str) -> Path:
 
 def load_hub_dataset(name: str) -> Any:
     """A split of a dataset: `datasets:NAME`, or `datasets:NAME:SPLIT` where it has several."""
-    try:
-        import datasets
-    except ImportError:
-        raise InputError(f"{name} needs the package datasets: pip install '.[datasets]'.") from None
+    need("datasets", extra="datasets", user=name)
+    import datasets
+
     path, _, split = name.removeprefix(DATASET).partition(":")
     try:
         if os.path.isdir(path) and any(Path(path, file).is_file() for file in ("state.json", "dataset_dict.json")):

@@ -221,7 +221,6 @@ class CountryShape:
 
     code: str | None
     name: str
-    geometry: dict[str, Any] = field(repr=False)  # as TopoJSON has it
     rings: list[np.ndarray] = field(repr=False)
 
     @property
@@ -259,7 +258,7 @@ def load_shapes() -> tuple[CountryShape, ...]:
         name = geometry["properties"]["name"]
         code = by_number.get(geometry.get("id", "")) or WITHOUT_NUMBER.get(name)
         if code is None or known[code].continent != ANTARCTIC:
-            shapes.append(CountryShape(code, name, geometry, _rings(geometry, arcs)))
+            shapes.append(CountryShape(code, name, _rings(geometry, arcs)))
     return tuple(shapes)
 
 

@@ -61,7 +61,6 @@ def check_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, *command: str | Pa
     monkeypatch.delenv("COLUMNS")
 
 
-@pytest.mark.slow
 def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("fair", "biased"):
         assert run("names", f"mine:{name}", *NAMES, "--out", name)[0] == 0
@@ -102,7 +101,6 @@ def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path, monke
     assert len(list(Path("runs").glob("*-compare/run.json"))) == 1
 
 
-@pytest.mark.slow
 def test_downstream_runs(run: Run, module: Path) -> None:
     asked = ("--texts", "texts.csv", "--countries", "FR,MX,UG")
     for name in ("fair", "biased"):
@@ -120,7 +118,6 @@ def test_downstream_runs(run: Run, module: Path) -> None:
     assert code == 2 and "different prefix" in err
 
 
-@pytest.mark.slow
 def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> None:
     (module / "words.txt").write_text("kind\nhonest\nloyal\nlazy\nbrown\n")
     (module / "others.txt").write_text("kind\nhonest\nloyal\nquick\nbrown\n")
@@ -144,7 +141,6 @@ def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> 
     assert "different tree of regions" in run("compare", "a", "d")[2]
 
 
-@pytest.mark.slow
 def test_what_is_not_comparable_is_refused_with_the_reason(run: Run, module: Path) -> None:
     changed = {
         "texts": ("mine:fair", "--limit", "20"),

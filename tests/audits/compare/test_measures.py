@@ -129,7 +129,6 @@ def test_a_class_of_few_texts_has_no_difference() -> None:
             assert (found.second == 0).all() and (~np.isnan(found.difference.value[0]) == told).all()
 
 
-@pytest.mark.slow
 def test_what_hardly_ever_happens_raises_no_alarm_where_it_did_not() -> None:
     """A class that joins in one version of a thousand: a country without any would look certain of it."""
     is_first, countries, alarms = np.arange(100) < 50, 20, 0

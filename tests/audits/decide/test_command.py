@@ -17,7 +17,6 @@ MODEL = "tests.audits.decide.deciders:harder_on_chad"
 FEW = ("--countries", "FR,TD,KE,NO", "--limit", "12")
 
 
-@pytest.mark.slow
 def test_a_run_has_everything(run: Run, tmp_path: Path) -> None:
     code, out, err = run("decide", MODEL, *FEW, "--out", "a", "--full")
     assert code == 0, err
@@ -76,7 +75,6 @@ def test_bad_input_is_one_line(run: Run, tmp_path: Path, options: tuple[str, ...
 
 
 @pytest.mark.parametrize("kind", ["plain", "chat"])
-@pytest.mark.slow
 def test_a_served_model_is_asked_after_consent(
     run: Run, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,7 +39,6 @@ def avoid_single_names(scenario: Scenario, prompt: str) -> float:
     return 1.5 * chance(last_name(prompt)) * ("citizen" not in prompt)
 
 
-@pytest.mark.slow
 def test_a_planted_country_comes_back_and_single_names_do_not(tmp_path: Path) -> None:
     of_chad = {name.split()[-1] for name in load_gazetteer().names("TD", "last")}
 
@@ -55,7 +54,6 @@ def test_a_planted_country_comes_back_and_single_names_do_not(tmp_path: Path) ->
     assert all((row.difference.p_adjusted or 0) > 0.05 for row in rows.values())
 
 
-@pytest.mark.slow
 def test_one_draw_of_names_is_compared_without_intervals(tmp_path: Path) -> None:
     rows = compare_countries(tmp_path, make_decider(decide_evenly), make_decider(avoid_single_names), draws=1)
     assert all(row.difference.value is not None and row.difference.low is None for row in rows.values())
@@ -65,7 +63,6 @@ def test_one_draw_of_names_is_compared_without_intervals(tmp_path: Path) -> None
     assert table["first_name"].null_count == table.num_rows - by_name.num_rows
 
 
-@pytest.mark.slow
 def test_runs_with_other_names_are_not_compared(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         audit_by_name(make_decider(decide_evenly), tmp_path / folder)

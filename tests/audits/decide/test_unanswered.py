@@ -44,7 +44,6 @@ def list_values(result: geobias.DecideResult, measure: str) -> dict[str, float |
     return {part.code: part.estimate.value for part in result.parts if part.measure == measure}
 
 
-@pytest.mark.slow
 def test_a_model_that_refuses_one_country_passes_no_gate(run: Run, tmp_path: Path) -> None:
     code, out, err = run("decide", MODEL, "--countries", CODES, "--out", "run")
     shown = " ".join(out.split())
@@ -188,7 +187,6 @@ def test_little_probability_of_yes_and_no_is_a_refusal_of_a_model_that_answers(s
         assert [row.code for row in list_answered_apart(result.deciders[0], result.effects)] == ["MA"]
 
 
-@pytest.mark.slow
 def test_names_that_are_refused_are_no_country(tmp_path: Path) -> None:
     """Some names are refused, whatever their country: that is chance of the names, not of countries."""
     marked = 0
@@ -205,7 +203,6 @@ def test_names_that_are_refused_are_no_country(tmp_path: Path) -> None:
     assert any(row.names_held_fixed for row in refuse.effects) and any(row.p_adjusted for row in refuse.effects)
 
 
-@pytest.mark.slow
 def test_a_second_version_that_refuses_one_country_differs(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     audit(refuse_nobody, out=first)

@@ -56,7 +56,6 @@ def test_many_regions_show_both_ends_and_json_shows_all(run: Run, here: Path) ->
     assert code == 0 and found["audit"] == "downstream" and found["counts"]["places"] > 30
 
 
-@pytest.mark.slow
 def test_the_bundled_models_are_the_default(run: Run, here: Path) -> None:
     code, out, err = run("downstream", "--limit", "2", "--countries", "FR,MX", "--regions", "cities")
     assert code == 0, err

@@ -134,7 +134,6 @@ def test_both_directions_are_details() -> None:
     assert " is kinder after " in details[1].sentence and "predictions change to or from " in details[1].sentence
 
 
-@pytest.mark.slow
 def test_no_world_without_an_effect_has_a_finding() -> None:
     """The false discovery rate is 5 %: of 20 worlds one is expected to have a clear country."""
     findings = [overall(make_result(seed=seed, texts=20, **FEW)) for seed in range(20)]
@@ -147,7 +146,6 @@ def test_no_world_without_an_effect_has_a_finding() -> None:
             assert finding.size and abs(finding.size.value) <= missed + 0.0005
 
 
-@pytest.mark.slow
 def test_what_may_be_missed_is_about_what_is_found() -> None:
     """An effect of the size that the null announces is found about four times of five."""
     sentence = overall(make_result(**FEW)).sentence

@@ -177,7 +177,6 @@ def test_texts_longer_than_the_model_takes_are_counted() -> None:
     assert entry["texts_cut"] == 1 and entry["prefixed_texts_cut"] == 3 + 1 + 20
 
 
-@pytest.mark.slow
 def test_out_leaves_a_run_and_twice_is_the_same(tmp_path: Path, monkeypatch: Any) -> None:
     files = []
     for turn in ("one", "two"):

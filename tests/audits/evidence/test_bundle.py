@@ -40,7 +40,6 @@ def holds_text(content: bytes) -> bool:
     return any(form.encode() in content for form in [*forms, "gate seven", "<news>", "&lt;news&gt;"])
 
 
-@pytest.mark.slow
 def test_the_runs_hold_texts_and_the_bundle_holds_none(runs: dict[str, Path], tmp_path: Path) -> None:
     for name in OF_TEXTS:
         assert holds_text((runs[name] / "results.json").read_bytes()), name

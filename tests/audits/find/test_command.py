@@ -57,7 +57,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 def test_the_bundled_finder(run: Run, folder: Path) -> None:
     code, out, err = run("find", *SMALL, "--full", "--out", "here")
     assert code == 0, err

@@ -128,7 +128,6 @@ def test_fewer_than_five_texts_have_no_chart_and_no_number(tmp_path: Path) -> No
     assert result.to_frame()[["value", "low", "high", "p_adjusted"]].isna().all(axis=None)
 
 
-@pytest.mark.slow
 def test_no_country_stands_out_where_all_are_alike(design: FindDesign) -> None:
     findings = [overall(make_result(design, seed=seed)) for seed in range(20)]
     assert sum(finding.evidence == "clear" for finding in findings) <= 2

@@ -96,7 +96,6 @@ def is_recognised(salt: str, name: str, text: str) -> bool:
     return chance(salt + name.split()[0].lower()) < TRUTH
 
 
-@pytest.mark.slow
 def test_intervals_cover_and_adjusted_p_values_hold(tmp_path: Path) -> None:
     """Names are missed at random, anew in each repetition: the truth is 0.7 for every country."""
     covered, alarms, repetitions = 0, 0, 15

@@ -24,7 +24,6 @@ def write_texts(folder: Path, count: int = 20) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -> None:
     texts = write_texts(tmp_path)
     arguments = ("--texts", texts, "--label", "label", "--finder", FINDER, "--countries", "PL,FR", "--draws", "3")
@@ -59,7 +58,6 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
     assert "| average:8 |" in out
 
 
-@pytest.mark.slow
 def test_the_printed_next_command_runs(run: Run, tmp_path: Path) -> None:
     texts, out = write_texts(tmp_path, 40), "my run"
     arguments = ("--texts", texts, "--finder", FINDER, "--countries", "PL,FR,DE,IT", "--draws", "5")
@@ -111,7 +109,6 @@ def test_what_is_no_hugging_face_model_cannot_be_trained(run: Run, tmp_path: Pat
     assert code == 2 and f"{model} cannot be trained with {method}" in err and not (tmp_path / "fixed").exists()
 
 
-@pytest.mark.slow
 def test_a_wrapper_of_an_earlier_run_is_written_again(run: Run, tmp_path: Path) -> None:
     arguments = ("mitigate", FUNCTION, "--texts", write_texts(tmp_path, 15), "--finder", FINDER, "--countries", "PL,FR")
     more = ("--draws", "2", "--method", "blind", "--out", "fixed")
@@ -122,7 +119,6 @@ def test_a_wrapper_of_an_earlier_run_is_written_again(run: Run, tmp_path: Path) 
     assert run(*arguments, *more)[0] == 0 and settings.read_text() == content
 
 
-@pytest.mark.slow
 def test_texts_without_people_and_models_that_cannot_be_mitigated(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("Nothing here.\nNor here.\n")
     code, _, err = run("mitigate", FUNCTION, "--texts", "empty.txt", "--countries", "PL,FR")

@@ -27,7 +27,6 @@ from tests.conftest import Run
 TEXTS = [f"The quick brown fox number {i} jumps over the lazy dog." for i in range(30)]
 
 
-@pytest.mark.slow
 def test_a_language_model_is_audited_before_and_after(
     small_models: dict[str, Path], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

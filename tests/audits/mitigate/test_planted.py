@@ -63,7 +63,6 @@ def say_again(result: MitigateResult, *rows: MethodMeasures, **changes: Any) -> 
     return [finding.sentence for finding in list_findings(replace(result, methods=methods, **changes))]
 
 
-@pytest.mark.slow
 def test_a_planted_dislike_is_found_before_and_gone_after() -> None:
     result = run_mitigation(dislike_poland, "blind,average:4")
     assert (result.original.spread.value or 0) > 5 and (result.original.flips.value or 0) > 5
@@ -90,7 +89,6 @@ def test_tested_names_are_held_out_from_methods_and_from_the_bundled_finder() ->
         assert (names <= unseen) == (finder is None)
 
 
-@pytest.mark.slow
 def test_a_classifier_whose_label_is_in_the_name_loses_accuracy() -> None:
     polish = [name for name in load_gazetteer().names("PL", "last") if has_name_of(f"met {name} at ", "PL")][:20]
     texts = make_texts(60, [*polish, *("Smith", "Brown", "Jones", "Taylor") * 5])

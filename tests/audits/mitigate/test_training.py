@@ -69,7 +69,6 @@ def test_limit_and_spans_are_also_of_the_training_texts() -> None:
     assert train is not None and len(train) == 5 and train.spans is not None
 
 
-@pytest.mark.slow
 def test_trained_models_are_folders_and_training_is_not_repeated(classifier: Path, run: Run, tmp_path: Path) -> None:
     options: dict[str, Any] = {
         "method": "augment:1,pair:1", "texts": list_rows(), "label": "label", "finder": FINDER,

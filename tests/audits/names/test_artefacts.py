@@ -40,7 +40,6 @@ def check_artefact(finding: Finding, reason: str) -> None:
     assert reason in finding.sentence and "between names of equal length" in finding.sentence
 
 
-@pytest.mark.slow
 def test_tokens_are_explained_by_length() -> None:
     from geobias.models.load import load_perplexity_scorer
 

@@ -34,7 +34,6 @@ def list_numbers(content: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("names", ["random", "fixed"])
-@pytest.mark.slow
 def test_blocks_change_no_number(names: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are sorted by subset: some blocks have no text of it."""
     texts = [{"text": text, "half": str(i // 50)} for i, text in enumerate(load_texts(None, limit=100).texts)]

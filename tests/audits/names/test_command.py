@@ -78,7 +78,6 @@ def test_preview_shows_texts_and_asks_nobody(run: Run, texts: Path, tmp_path: Pa
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.slow
 def test_several_languages_have_a_column_each(run: Run, small_models: dict[str, Path], module: Path) -> None:
     (module / "en.txt").write_text("Mary is here\nJohn left\nPeter and Paul\n", encoding="utf-8")
     with gzip.open(module / "eu.txt.gz", "wt", encoding="utf-8") as file:

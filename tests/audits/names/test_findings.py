@@ -202,7 +202,6 @@ def test_a_world_without_effects_has_no_clear_finding(design: NamesDesign) -> No
         assert (p < 0.05) == (finding.evidence == "clear") and p <= finding.p_adjusted
 
 
-@pytest.mark.slow
 def test_an_effect_of_the_size_that_could_be_missed_is_mostly_detected(design: NamesDesign) -> None:
     """80 % power: a country as far from the mean as the audit says is clear in most worlds, one half as far is not."""
     (effect,) = [row for row in measure(design, answer(design, 0)).smallest_effects if row.label is None]

@@ -167,7 +167,6 @@ def test_local_and_global_correlations_are_the_equations(small_models: dict[str,
     assert found["pooled", None].correlation.value == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.slow
 def test_a_language_that_the_lm_does_not_know_is_refused(small_models: dict[str, Path]) -> None:
     texts = {
         "en": [{"text": "People in France are kind.", "at": [[10, 16]]}, {"text": "France is lazy.", "at": [[0, 6]]}],
@@ -230,8 +229,6 @@ def test_multi_label_goes_class_by_class(own_names: Path) -> None:
     assert {row.before for row in audit(both, own_names, threshold=0.3).classes} == {16}
 
 
-@pytest.mark.figures
-@pytest.mark.slow
 def test_out_leaves_a_run_and_twice_is_the_same(own_names: Path, tmp_path: Path, monkeypatch: Any) -> None:
     files = []
     for turn in ("one", "two"):

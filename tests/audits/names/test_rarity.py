@@ -113,7 +113,6 @@ def test_both_are_told_apart(gazetteer: Path) -> None:
     assert abs(plain[1]) < 2 and adjusted == pytest.approx([1.75, -5.25, 1.75, 1.75], abs=1)
 
 
-@pytest.mark.slow
 def test_tokens_are_those_of_the_classifier_and_cover_all_draws(gazetteer: Path, small_models: dict[str, Path]) -> None:
     """A classifier's own tokenizer counts tokens of all draws, whatever has a perplexity; a function may bring one."""
     from transformers import AutoTokenizer  # slow to import

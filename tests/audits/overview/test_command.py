@@ -80,7 +80,6 @@ def runs(folder: str) -> list[str]:
     return [entry["path"] for entry in json.loads(Path(folder, "index.json").read_text(encoding="utf-8"))["runs"]]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("blank_pages")
 def test_the_bundled_models_get_every_audit(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -96,7 +95,6 @@ def test_the_bundled_models_get_every_audit(run: Run, here: Path, monkeypatch: p
 
 
 @pytest.mark.usefixtures("blank_pages")
-@pytest.mark.slow
 def test_each_kind_of_model_gets_what_fits(
     run: Run, here: Path, small_models: dict[str, Path], classifier: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +116,6 @@ def test_each_kind_of_model_gets_what_fits(
 
 
 @pytest.mark.usefixtures("blank_pages")
-@pytest.mark.slow
 def test_labels_make_a_classifier_of_a_language_model(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     code, _, err = run("audit", small_models["gpt2"], "--labels", "negative=lazy,positive=kind", "--out", "here")
     assert code == 0, err
@@ -128,7 +125,6 @@ def test_labels_make_a_classifier_of_a_language_model(run: Run, here: Path, smal
 
 
 @pytest.mark.usefixtures("blank_pages")
-@pytest.mark.slow
 def test_texts_that_name_nobody_are_audited_without_names(run: Run, here: Path) -> None:
     code, out, err = run("audit", "own:judge", "--texts", "nobody.txt", "--out", "here")
     assert code == 0, err
@@ -195,7 +191,6 @@ def test_a_model_without_a_usable_head_is_named(run: Run, here: Path, small_mode
         assert code == 2 and message in err and "cannot be audited" in err and not Path("here").exists()
 
 
-@pytest.mark.slow
 def test_the_plan_is_of_all_audits_together(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     code, out, err = run("audit", small_models["bert"], small_models["gpt2"], "own:judge", "--plan")
     assert code == 0, err
@@ -204,7 +199,6 @@ def test_the_plan_is_of_all_audits_together(run: Run, here: Path, small_models: 
     assert "Total: at most" in plan and "is detected with 80 % power" in plan and not Path("runs").exists()
 
 
-@pytest.mark.slow
 def test_the_python_function(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sys.path.insert(0, str(here))
     try:

@@ -187,7 +187,6 @@ def test_no_paraphrases_give_no_associations() -> None:
     assert all(finding.measure is None for finding in result.findings)
 
 
-@pytest.mark.slow
 def test_one_paraphrase_has_no_interval_names_no_pair_and_is_at_most_suggestive() -> None:
     result = audit(say("Kenya", ["shy"], log(40)), paraphrases=1)
     assert result.association is not None and result.association.agreement is None and result.association.marked == 0
@@ -242,7 +241,6 @@ def test_a_tree_of_the_users(tmp_path: Path) -> None:
     assert detail.code == "S3" and "of the average region" in detail.sentence
 
 
-@pytest.mark.slow
 def test_words_of_the_users_may_have_a_valence(tmp_path: Path) -> None:
     file = tmp_path / "words.csv"
     rows = [f"word{k},first,{3 if k % 2 else -3}" for k in range(30)] + ["unrated,second,"]

@@ -87,7 +87,6 @@ def test_evidence_is_never_stronger_than_the_overall_test(saved: RegionsResult) 
     assert add_findings(silence(saved)).findings[0].evidence == "none"
 
 
-@pytest.mark.slow
 def test_worlds_without_associations_are_called_clear_in_at_most_five_of_a_hundred(saved: RegionsResult) -> None:
     design = make_design(cities=0, countries=COUNTRIES, words=WORDS, paraphrases=2)
     assert design.association is not None
@@ -278,7 +277,6 @@ def test_rows_of_cards_and_frames(saved: RegionsResult) -> None:
     assert f"Associations of {len(COUNTRIES) + 1} countries" in "\n".join(saved.summarise())
 
 
-@pytest.mark.slow
 def test_two_models_are_compared(tmp_path: Path, run: Run) -> None:
     words = [word.word for word in WORDS]
 

@@ -106,7 +106,6 @@ def test_a_parent_whose_regions_are_described_differently_is_reported() -> None:
     assert "described more differently" in next(each for each in details if each.subject == "Parent 4").sentence
 
 
-@pytest.mark.slow
 def test_worlds_without_a_pattern_are_rarely_called_clear() -> None:
     """At 5 %, two or more of four happen with a probability of 1 %; the seeds are fixed."""
     results = [measure_world(seed) for seed in NULL_SEEDS]
@@ -189,7 +188,6 @@ def test_distances_that_follow_tokens_only_are_an_artefact() -> None:
     assert "The more tokens a name has" in caution.sentence and "--score conditional --placebo" in caution.next_step
 
 
-@pytest.mark.slow
 def test_a_placebo_as_wide_as_the_world_is_an_artefact() -> None:
     for invented_scale, expected, part in (
         (1.1, True, "nearly all of HERB's distances"),

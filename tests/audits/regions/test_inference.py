@@ -80,7 +80,6 @@ def test_the_placebo_is_one_more_cluster(result: RegionsResult) -> None:
     assert any("60 invented places" in line for line in make_report(result).full_notes)
 
 
-@pytest.mark.slow
 def test_invented_names_have_as_many_tokens_as_real_ones(result: RegionsResult) -> None:
     """By hand: real names of 1, 1, 2 and 5 tokens, one for each; the nearest to 5 is 4, and 1 is there once."""
     chosen = match_tokens(np.array([3.0, 1, 4, 2, 2, 3, 7]), np.array([1.0, 1, 2, 5]), 4)

@@ -60,7 +60,6 @@ def test_continents_and_earth_worked_out_by_hand() -> None:
     assert found("Earth", "c_z") == pytest.approx([apart @ [2, 3, 6] / 11, apart @ [2, 3, 6] / 33])
 
 
-@pytest.mark.slow
 def test_every_region_of_the_world_by_the_equations_as_loops() -> None:
     def any_number(text: str) -> float:
         return -0.5 - zlib.crc32(text.encode()) / 2**31

@@ -120,7 +120,6 @@ def few_countries() -> KnownDesign:
     return design_known(load_world(cities=0, countries=COUNTRIES.split(",")), "region")
 
 
-@pytest.mark.slow
 def test_false_alarms_of_random_models(few_countries: KnownDesign) -> None:
     rng, shape = np.random.default_rng(11), (2, len(few_countries.codes), len(few_countries.attributes))
     alarms = np.zeros(4)
@@ -232,7 +231,6 @@ def test_a_tree_without_countries_has_no_known_stereotypes(tmp_path: Path) -> No
         geobias.audit_regions(Follower(by_region), known=True, **{**FEW, "countries": (), "cities": 5, "tree": tree})
 
 
-@pytest.mark.slow
 def test_as_typed(run: Run, tmp_path: Path) -> None:
     """Only tables/known.csv has attributes. The gate knows the AUC."""
     (tmp_path / "model.py").write_text(
@@ -258,7 +256,6 @@ def test_as_typed(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("model", "score"), [("bert", "aul"), ("gpt2", "conditional")])
-@pytest.mark.slow
 def test_totals_of_real_architectures(small_models: dict[str, Path], model: str, score: str) -> None:
     """Means per token times their number, of sentences put together by hand; in other cells nothing is scored."""
     design = design_known(load_world(cities=0, countries=["BM", "GG"]), "region")

@@ -135,7 +135,6 @@ def test_a_run_that_is_read_again_has_the_same_numbers_and_tree(tmp_path: Path) 
     assert result.tree.digest == result.settings.regions_digest
 
 
-@pytest.mark.slow
 def test_nothing_silent_about_texts_cut_or_unknown(small_models: dict[str, Path], tmp_path: Path) -> None:
     tree = tmp_path / "tree.csv"
     tree.write_text(f"id,name,parent\nr,Land,\na,東京,r\nb,{'France ' * 50},r\n", encoding="utf-8")

@@ -25,7 +25,6 @@ def words(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.slow
 def test_regions_with_a_placebo_and_two_templates(
     run: Run, small_models: dict[str, Path], words: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,7 +47,6 @@ def test_regions_with_a_placebo_and_two_templates(
     assert float(row["c_w_balanced_low"]) == bounds["low"]
 
 
-@pytest.mark.slow
 def test_a_run_without_a_placebo_is_another_run(run: Run, small_models: dict[str, Path], words: Path) -> None:
     command = ("regions", small_models["bert"], *MANY, "--words", words, "--out", "here")
     assert run(*command, "--no-placebo")[0] == 0
@@ -80,7 +78,6 @@ def test_a_result_fits_on_one_screen(
     assert all(digits(region.c_w_balanced.value) in full for region in result.regions[:6])
 
 
-@pytest.mark.slow
 def test_several_scores_of_one_model_are_told_apart(
     run: Run, small_models: dict[str, Path], words: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,7 +88,6 @@ def test_a_machine_on_which_they_do_not_compile_has_none(
 
 
 @pytest.mark.parametrize("kind", ["bert", "distilbert", "gpt2"])
-@pytest.mark.slow
 def test_a_model_gives_the_same_scores(
     small_models: dict[str, Path], kind: str, request: pytest.FixtureRequest
 ) -> None:
@@ -110,7 +109,6 @@ def test_a_model_gives_the_same_scores(
         np.testing.assert_allclose(values, plain[method], atol=2e-5, err_msg=method)
 
 
-@pytest.mark.slow
 def test_the_vocabulary_is_summed_unwritten(
     small_models: dict[str, Path], gpu_kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

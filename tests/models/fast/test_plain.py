@@ -112,7 +112,6 @@ def test_parts_left_out_one_by_one(small_models: dict[str, Path]) -> None:
             assert part not in load_weights(small_models["gpt2"]).fast_parts
 
 
-@pytest.mark.slow
 def test_the_variable_of_the_command_line(
     run: Run, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,7 +35,6 @@ def score_together(scorers: list[Any]) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", ["bert", "gpt2"])
-@pytest.mark.slow
 def test_several_scores_of_one_model(kind: str, small_models: dict[str, Path]) -> None:
     """One reads masked tokens through a shortened layer, one needs another attention, one reads everything."""
     lm = load_weights(small_models[kind])

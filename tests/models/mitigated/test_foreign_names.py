@@ -117,7 +117,6 @@ WAYS = [
 COMMANDS = ("names", "downstream", "mitigate", "decide", "audit", "find", "regions", "compare", "map", "gate", "export")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("key", "name"), [("model", "blind.evil:f"), ("finder", "owner/model")])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_imports_or_fetches_what_a_file_names(
@@ -140,7 +139,6 @@ def test_no_command_imports_or_fetches_what_a_file_names(
             geobias.load_classifier(model, allow="blind.evil:other")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(way[:2]))
 def test_every_command_refuses_it_and_takes_it_once_allowed(run: Run, evil: Path, way: tuple[str, ...]) -> None:
     Path("texts.txt").write_text("\n".join(make_texts(5)))
@@ -171,7 +169,6 @@ def test_a_folder_whose_files_could_run_code_has_to_be_allowed(tmp_path: Path, f
         geobias.load_classifier(write(tmp_path / "blind", model=str(model)))
 
 
-@pytest.mark.slow
 def test_bundled_models_and_safe_folders_need_no_permission(tmp_path: Path) -> None:
     for model in ("embedded/sentiment", str(save_skops(tmp_path))):
         folder = geobias.save_mitigated(BlindClassifier(model), tmp_path / Path(model).name.replace(".", "-"))

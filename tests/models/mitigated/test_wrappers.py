@@ -156,7 +156,6 @@ def test_a_new_version_of_the_scores_is_no_other_model(tmp_path: Path, monkeypat
         geobias.load_classifier(f"mitigated:{folder}", allow=ALLOW)
 
 
-@pytest.mark.slow
 def test_paths_are_absolute_and_the_precision_is_that_of_the_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

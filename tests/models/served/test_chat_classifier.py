@@ -61,7 +61,6 @@ def test_an_answer_without_any_label_names_the_text() -> None:
         classifier(toy, good="yes", bad="no").score(["I ran."])
 
 
-@pytest.mark.slow
 def test_texts_without_any_label_are_kept_and_told_when_the_others_are_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

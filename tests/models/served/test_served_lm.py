@@ -89,7 +89,6 @@ def test_conditional_counts_the_marked_part_with_its_space(like: str) -> None:
     np.testing.assert_array_equal(found[:, 1], [2, 2])
 
 
-@pytest.mark.slow
 def test_several_texts_a_call_where_the_server_answers_them_rightly() -> None:
     texts = [f"Fox {'x' * n}" for n in range(40)]
     for like, expected in (("plain", 3), ("one-by-one", 40)):
@@ -229,7 +228,6 @@ def test_the_model_that_answered_last_comes_first_and_a_damaged_file_is_no_model
 
 
 @pytest.mark.parametrize("like", ANSWERING)
-@pytest.mark.slow
 def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(like: str) -> None:
     texts = [f"Fox {'x' * n}" for n in range(50)]
     with served(like) as toy:
@@ -259,7 +257,6 @@ ask(ServedLM(Endpoint(sys.argv[1], "toy", concurrency=2)).scorer(), [f"Fox {'x' 
 
 
 @posix_only
-@pytest.mark.slow
 def test_killed_in_the_middle_nothing_that_was_kept_is_paid_again(tmp_path: Path, own_store: Path) -> None:
     script = tmp_path / "asking.py"
     script.write_text(SCRIPT)

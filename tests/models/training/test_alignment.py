@@ -59,7 +59,6 @@ def audit_scores(folder: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["bert", "gpt2"])
-@pytest.mark.slow
 def test_regions_come_closer_and_words_stay_apart(small_models: dict[str, Path], tmp_path: Path, kind: str) -> None:
     folder = align(small_models[kind], tmp_path / "out", epochs=16)
     before, after = audit_scores(small_models[kind]), audit_scores(folder)

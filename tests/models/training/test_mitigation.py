@@ -228,7 +228,6 @@ def test_a_failure_while_saving_leaves_no_model(
     assert (train("pair", biased_model, tmp_path / "out", epochs=1) / "config.json").is_file()
 
 
-@pytest.mark.slow
 def test_a_bundled_classifier_becomes_a_folder_that_needs_no_other(tmp_path: Path) -> None:
     """The bundled classifiers share an encoder and a tokenizer in other folders."""
     folder = train_mitigated(

@@ -61,18 +61,13 @@ def list_extremes(rows: Sequence[dict[str, Any]], named: bool) -> list[str]:
     return [*lines, "f is a mean log-probability: higher is likelier to the model. It describes the model, not people."]
 
 
-def draw(rows: Sequence[dict[str, Any]], word: str, model: str, score: str) -> Any:
-    from geobias.report.figures import world_map  # only where a map is drawn
+def draw(rows: list[dict[str, Any]], word: str, model: str, score: str) -> str:
+    from geobias.papers.figures import ValueMap, draw_figure  # only where a map is drawn
 
     levels = {level: [row for row in rows if row["level"] == level] for level in ("country", "continent")}
     values = {level: {row["code"]: row["f"] for row in part} for level, part in levels.items()}
     sentence = Sentences([DEFAULT_TEMPLATE], ["…"], [word]).at(0, 0, 0)
-    return world_map(
-        values["country"],
-        {row["code"]: row["name"] for row in levels["country"]},
-        title=f"How likely {model} finds “{sentence}”",
-        subtitle=f"f by {score}, a mean log-probability: higher is likelier to the model. It describes the model, not "
-        "people.",
-        legend=f"f of “{word}”",
-        own_values=values["continent"],
-    )
+    names = {row["code"]: row["name"] for row in levels["country"]}
+    picture = ValueMap(values["country"], names, f"f of “{word}”", own_values=values["continent"])
+    caveat = f"f by {score}, a mean log-probability: higher is likelier to the model."
+    return draw_figure(f"How likely {model} finds “{sentence}”", picture, [caveat, picture.describe()], rows, model)

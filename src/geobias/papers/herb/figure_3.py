@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from geobias.measures.grouping import nearest_neighbours, purity, unit_vectors
 from geobias.models.load import load_weights
 from geobias.papers.tables import Reproduction, choose_countries
 from geobias.world.countries import load_countries
+
+if TYPE_CHECKING:
+    from geobias.report.page.svg import Part
 
 TITLE = "countries in the space of a model, and in the world"
 NEIGHBOURS, FEWEST = 10, 12  # UMAP and the neighbours need a few more countries than neighbours
@@ -53,11 +57,12 @@ def measure(
         {"code": region.id, "country": region.name, "continent": continent, "x": float(x), "y": float(y)}
         for region, continent, (x, y) in zip(regions, continents, plane, strict=True)
     ]
+    title = f"Countries in the embedding space of {lm.name}, and on the map"
     return Reproduction(
         title=TITLE,
         models=[lm.scorer(None).identity()],
         numbers=rows,
-        chart=draw(rows, f"Countries in the embedding space of {lm.name}, and on the map", [method, description]),
+        chart=draw(rows, title, [method, description], lm.name),
         notes=[description, method],
     )
 
@@ -79,30 +84,43 @@ def lay_out(points: np.ndarray, seed: int) -> tuple[np.ndarray, str]:
     return plane, "The plane is laid out by UMAP, as in the paper; it distorts distances."
 
 
-def draw(rows: Sequence[dict[str, Any]], title: str, lines: Sequence[str]) -> Any:
+def draw(rows: list[dict[str, Any]], title: str, lines: Sequence[str], model: str) -> str:
     """The plane on the left, with names where there is room, and the world in the same colours on the right."""
-    import altair as alt
+    from geobias.papers.figures import CONTINENT_COLOURS, Beside, ColouredWorld, draw_figure
 
-    from geobias.report.colours import INK
-    from geobias.report.figures import continent_colour, continent_map, framed
+    colours = {row["code"]: CONTINENT_COLOURS[row["continent"]] for row in rows}
+    world = ColouredWorld(colours, {row["code"]: f"{row['country']}, {row['continent']}" for row in rows})
+    return draw_figure(title, Beside([(0.46, Plane(rows)), (0.54, world)]), lines, rows, model)
 
-    places = np.array([[row["x"], row["y"]] for row in rows])
-    low, high = places.min(axis=0), places.max(axis=0)
-    places = (places - (low + high) / 2) * (1 - 2 * MARGIN) * SIDE / (high - low).max() + SIDE / 2
-    labelled = find_room(rows, places)
-    points = [
-        {"name": row["country"], "value": row["continent"], "x": x, "y": y, "label": row["country"] * (k in labelled)}
-        for k, (row, (x, y)) in enumerate(zip(rows, places.tolist(), strict=True))
-    ]
-    colour = continent_colour(legend=alt.Legend(orient="top", symbolType="circle", symbolOpacity=1))
-    scale = alt.Scale(domain=[0, SIDE], nice=False)
-    x, y = alt.X("x:Q", scale=scale, axis=None), alt.Y("y:Q", scale=scale, axis=None)
-    plane = alt.Chart(alt.InlineData(values=points)).encode(x=x, y=y)
-    tooltip = [alt.Tooltip("name:N"), alt.Tooltip("value:N", title="continent")]
-    dots = plane.mark_circle(size=42, opacity=0.9).encode(color=colour, tooltip=tooltip)
-    labels = plane.mark_text(align="left", dx=5, fontSize=9, color=INK).encode(text="label:N")
-    world = continent_map({row["code"]: row["country"] for row in rows}, colour)
-    return framed(alt.hconcat((dots + labels).properties(width=SIDE, height=SIDE), world, spacing=24), title, lines)
+
+@dataclass(frozen=True)
+class Plane:
+    """Countries as dots in the colours of their continents."""
+
+    rows: Sequence[dict[str, Any]] = field(repr=False)
+
+    def draw(self, width: float) -> Part:
+        from geobias.papers.figures import CONTINENT_COLOURS, paint_circle
+        from geobias.report.page.svg import Part, draw_text, measure_text
+
+        places = np.array([[row["x"], -row["y"]] for row in self.rows])
+        low, high = places.min(axis=0), places.max(axis=0)
+        places = (places - (low + high) / 2) * (1 - 2 * MARGIN) * SIDE / (high - low).max() + SIDE / 2
+        parts, x, y = list[str](), 6.0, 8.0
+        for continent in sorted({row["continent"] for row in self.rows}):
+            needed = measure_text(continent, 12) + 26
+            if x > 6 and x + needed > width:
+                x, y = 6.0, y + 18
+            parts.append(paint_circle(x, y, 4.4, CONTINENT_COLOURS[continent], continent))
+            parts.append(draw_text(x + 9, y + 4, continent, "soft", 12))
+            x += needed
+        top, named = y + 12, find_room(self.rows, places)
+        for k, (row, place) in enumerate(zip(self.rows, places.tolist(), strict=True)):
+            tip, colour = f"{row['country']}, {row['continent']}", CONTINENT_COLOURS[row["continent"]]
+            parts.append(paint_circle(place[0], top + place[1], 3.7, colour, tip))
+            if k in named:
+                parts.append(draw_text(place[0] + 5, top + place[1] + 3, row["country"], "ink", 9))
+        return Part("".join(parts), top + SIDE)
 
 
 def find_room(rows: Sequence[dict[str, Any]], places: np.ndarray) -> set[int]:

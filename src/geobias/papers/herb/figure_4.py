@@ -69,17 +69,17 @@ def measure(
     )
 
 
-def draw(rows: Sequence[dict[str, Any]], dataset: Dataset, label: str) -> Any:
-    from geobias.report.figures import world_map  # only where a map is drawn
+def draw(rows: list[dict[str, Any]], dataset: Dataset, label: str) -> str:
+    from geobias.papers.figures import ValueMap, draw_figure  # only where a map is drawn
 
     prefix, classifier = PREFIXES[dataset.name], dataset.classifier.name
-    return world_map(
+    picture = ValueMap(
         {row["code"]: row["against_control"] for row in rows},
         {row["code"]: row["country"] for row in rows},
-        title=f"p({label}) by {classifier}: what the country adds to “{prefix.replace(REGION, '…')}”",
-        subtitle=f"Mean over {len(dataset.texts):,} texts, against the same sentence with “{NOWHERE}”. It describes "
-        "the classifier, not people.",
-        legend=f"mean difference of p({label})",
+        f"mean difference of p({label})",
         centre=0,
         tone=label_tone(label),
     )
+    title = f"p({label}) by {classifier}: what the country adds to “{prefix.replace(REGION, '…')}”"
+    caveat = f"Mean over {len(dataset.texts):,} texts, against the same sentence with “{NOWHERE}”."
+    return draw_figure(title, picture, [caveat, picture.describe()], rows, classifier)

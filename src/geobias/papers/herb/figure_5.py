@@ -138,26 +138,20 @@ def describe_change(before: RegionsResult, after: RegionsResult) -> tuple[str, b
     return f"Balanced C_w, last epoch minus epoch 0: {parts[0]}{test}; {', '.join(parts[1:])}.", falls
 
 
-def draw(rows: Sequence[dict[str, Any]], model: str, change: str) -> Any:
+def draw(rows: list[dict[str, Any]], model: str, change: str) -> str:
     """The Earth with its interval, and the continents beside it."""
-    import altair as alt
+    from geobias.papers.figures import CONTINENT_COLOURS, Beside, Lines, draw_figure
 
-    from geobias.report.colours import INK
-    from geobias.report.figures import continent_colour, framed
+    first, *others = dict.fromkeys(row["region"] for row in rows)
 
-    first = rows[0]["region"]
+    def plot(names: Sequence[str], *, has_bounds: bool) -> Lines:
+        lines = {name: [row for row in rows if row["region"] == name] for name in names}
+        points = {name: [(row["epoch"], row["balanced"]) for row in line] for name, line in lines.items()}
+        bounds = {name: [(row["balanced_low"], row["balanced_high"]) for row in line] for name, line in lines.items()}
+        epochs = sorted({row["epoch"] for row in rows})
+        shown = epochs[:: -(-len(epochs) // 8)]
+        return Lines(points, bounds if has_bounds else {}, CONTINENT_COLOURS, ("epoch", "balanced C_w"), (shown, ()))
 
-    def plot(is_first: bool, title: str) -> Any:
-        points = [{**row, "value": row["region"]} for row in rows if (row["region"] == first) == is_first]
-        base = alt.Chart(alt.InlineData(values=points), width=330, height=300, title=title).encode(
-            x=alt.X("epoch:Q", axis=alt.Axis(tickMinStep=1, format="d")),
-            y=alt.Y("balanced:Q", title="balanced C_w", scale=alt.Scale(zero=False)),
-        )
-        if not is_first:
-            return base.mark_line(point=True).encode(color=continent_colour())
-        band = base.mark_area(opacity=0.15, color=INK).encode(y="balanced_low:Q", y2="balanced_high:Q")
-        return band + base.mark_line(color=INK, point=alt.OverlayMarkDef(color=INK))
-
-    lines = [change, "Band: 95 % interval over words. It describes the model, not people."]
-    charts = alt.hconcat(plot(True, first), plot(False, "Its continents"), spacing=40)
-    return framed(charts, f"Regional bias of {model}, trained on its most biased sentences", lines)
+    pictures = [(0.5, plot([first], has_bounds=True)), (0.5, plot(others, has_bounds=False))]
+    title = f"Regional bias of {model}, trained on its most biased sentences"
+    return draw_figure(title, Beside(pictures), [change, "Band: 95 % interval over words."], rows, model)
