@@ -12,7 +12,7 @@ import pytest
 
 from geobias.audits.pages import read_runs
 from geobias.audits.reports import list_gate_numbers
-from geobias.report.number_tree import ANY_NUMBER
+from geobias.report.gate_numbers import ANY_NUMBER
 from tests.conftest import Run, sign_results
 from tests.finished_runs import AUDITS
 

@@ -18,7 +18,7 @@ from geobias.models.scorer import ModelIdentity
 from geobias.report import declarations
 from geobias.report.declarations import EVERYWHERE, Column, Report, Table
 from geobias.report.findings import Finding, with_role
-from geobias.report.number_tree import WORST, GateNumber, TreeNumber, join_path, model_names
+from geobias.report.gate_numbers import WORST, GateNumber, TreeNumber, join_path, model_names
 from geobias.report.page.blocks import Section
 from geobias.report.results import AuditResult
 from geobias.report.rows import flatten, list_columns, list_measures, list_row_kinds, list_tidy_rows, write_tables

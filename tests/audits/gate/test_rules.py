@@ -12,7 +12,7 @@ import geobias
 from geobias.audits.gate.report import gate_text, judge_runs
 from geobias.audits.gate.rules import judge, parse_rule, read_rules
 from geobias.errors import InputError
-from geobias.report.number_tree import join_path
+from geobias.report.gate_numbers import join_path
 from tests.audits.gate.results import WORST, downstream_result, estimate, names_result, regions_result
 
 RUNS = {"n": names_result(), "r": regions_result(), "d": downstream_result()}

@@ -29,9 +29,9 @@ from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.measures.estimates import Estimate
 from geobias.measures.uncertainty import ROUNDING
 from geobias.report.findings import Finding, Role, format_p, grade_evidence
+from geobias.report.gate_numbers import join_path
 from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family, ModelFindings, TooLittle
-from geobias.report.number_tree import join_path
 from geobias.report.page.charts import Valence
 from geobias.report.results import Interval
 from geobias.report.sentences import format_number, list_first, measure_size, say_missed

@@ -26,8 +26,7 @@ from geobias.report.declarations import (
     say_left_out,
     say_p,
 )
-from geobias.report.model_findings import Family
-from geobias.report.number_tree import (
+from geobias.report.gate_numbers import (
     ANY_NUMBER,
     NOT_NEGATIVE,
     SHARE,
@@ -37,6 +36,7 @@ from geobias.report.number_tree import (
     model_names,
     tree_number,
 )
+from geobias.report.model_findings import Family
 from geobias.report.page.blocks import CardText, Chart, WorldMap
 from geobias.report.page.effect_blocks import make_effect_chart, make_effect_map
 from geobias.report.sentences import list_first

@@ -29,8 +29,8 @@ from geobias.report.declarations import (
     say_bounds,
     say_left_out,
 )
+from geobias.report.gate_numbers import WORST, GateNumber, Range, model_names, tree_number, worst_number
 from geobias.report.model_findings import Family
-from geobias.report.number_tree import WORST, GateNumber, Range, model_names, tree_number, worst_number
 from geobias.report.page.blocks import CardText, Chart, WorldMap
 from geobias.report.page.charts import NEUTRAL
 from geobias.report.page.effect_blocks import make_effect_chart, make_effect_map

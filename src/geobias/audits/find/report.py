@@ -30,9 +30,9 @@ from geobias.report.declarations import (
     show_interval,
 )
 from geobias.report.findings import Finding
+from geobias.report.gate_numbers import SHARE, GateNumber, model_names, tree_number
 from geobias.report.headlines import name_model
 from geobias.report.model_findings import Family
-from geobias.report.number_tree import SHARE, GateNumber, model_names, tree_number
 from geobias.report.page.blocks import CardText, Chart, Row, WorldMap
 from geobias.report.page.charts import DotPlot, Valence, dots
 from geobias.report.page.effect_blocks import Difference, make_effect_map, title_differences

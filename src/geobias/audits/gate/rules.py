@@ -26,7 +26,7 @@ from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
 from geobias.report.findings import list_caps
-from geobias.report.number_tree import (
+from geobias.report.gate_numbers import (
     UNTESTED,
     FindingsCount,
     GateNumber,

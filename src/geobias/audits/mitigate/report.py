@@ -27,8 +27,7 @@ from geobias.report.declarations import (
     show_interval,
 )
 from geobias.report.findings import Finding
-from geobias.report.headlines import name_model
-from geobias.report.number_tree import (
+from geobias.report.gate_numbers import (
     ANY_NUMBER,
     HERB_SCORE,
     NOT_NEGATIVE,
@@ -39,6 +38,7 @@ from geobias.report.number_tree import (
     Range,
     tree_number,
 )
+from geobias.report.headlines import name_model
 from geobias.report.page.blocks import CardText, Chart
 from geobias.report.page.charts import NEUTRAL, dots
 from geobias.report.page.scatter import Scatter

@@ -41,8 +41,7 @@ from geobias.report.declarations import (
     say_evidence,
     say_p,
 )
-from geobias.report.model_findings import Family
-from geobias.report.number_tree import (
+from geobias.report.gate_numbers import (
     ANY_NUMBER,
     NOT_NEGATIVE,
     WORST,
@@ -52,6 +51,7 @@ from geobias.report.number_tree import (
     tree_number,
     worst_number,
 )
+from geobias.report.model_findings import Family
 from geobias.report.page.blocks import CardText, Chart
 from geobias.report.rows import Farthest
 from geobias.report.tables import MARKED_COLUMN, NOTHING, TOO_FEW, interval, is_marked, listed, signed

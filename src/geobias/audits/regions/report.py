@@ -28,8 +28,7 @@ from geobias.audits.regions.tables import (
 from geobias.audits.regions.world_map import draw_map, list_countries
 from geobias.report.declarations import Report, ReportBlock, say_p
 from geobias.report.findings import Finding
-from geobias.report.headlines import name_model
-from geobias.report.number_tree import (
+from geobias.report.gate_numbers import (
     HERB_SCORE,
     NOT_NEGATIVE,
     SHARE,
@@ -40,6 +39,7 @@ from geobias.report.number_tree import (
     model_names,
     tree_number,
 )
+from geobias.report.headlines import name_model
 from geobias.report.page.blocks import CardText
 from geobias.report.sentences import list_first
 from geobias.report.tables import digits, format_interval
